@@ -1,0 +1,314 @@
+"""The Python interface people script against; the command line is a thin layer over it.
+
+>>> import penstock
+>>> problem = penstock.problem("linear", "nasiri-large")
+>>> result = penstock.plan(problem, scheduler="hetero")
+>>> result.facts.gap
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+
+from penstock import examples, schedulers
+from penstock.errors import Finding, InputError, UnknownNameError, shown
+from penstock.evaluate.assess import Assessment
+from penstock.evaluate.bound import Bound, upper_bound
+from penstock.evaluate.predict import predict
+from penstock.files.plan_file import plan_to_dict
+from penstock.files.store import load
+from penstock.model.cluster import Cluster
+from penstock.model.outcome import Outcome
+from penstock.model.plan import Plan, Scalar
+from penstock.model.problem import Problem, build
+from penstock.model.profile import Profile
+from penstock.model.topology import Topology
+from penstock.report.facts import Facts, facts
+from penstock.report.html import comparison_html, plan_html
+from penstock.schedulers.base import Budget, Scheduler, parameters_of
+from penstock.schedulers.counts import missing_counts
+
+Source: TypeAlias = str | Path | Mapping[str, Any]
+
+DEFAULT_SCHEDULER = "hetero"
+DEFAULT_COUNTS_FROM = "hetero"
+
+_T = TypeVar("_T", Topology, Cluster, Profile)
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A scheduler's answer to a problem. ``plan`` is ``None`` where there is none."""
+
+    scheduler: str
+    problem: Problem
+    plan: Plan | None
+    outcome: Outcome
+    assessment: Assessment | None
+    bound: Bound | None
+    seconds: float
+
+    @cached_property
+    def facts(self) -> Facts:
+        return facts(self.scheduler, self.plan, self.assessment, self.outcome, self.seconds)
+
+    def to_dict(self) -> dict[str, object]:
+        """The plan as its file says it; where there is none, the facts with the shortfalls."""
+        if self.plan is not None:
+            return plan_to_dict(self.plan)
+        return {"format": "penstock/no-plan", "version": 1, **self.facts.to_dict()}
+
+    def _repr_html_(self) -> str:
+        return plan_html(self.plan, self.facts)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Several schedulers on one problem."""
+
+    problem: Problem
+    bound: Bound | None
+    rows: tuple[Planned, ...]
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "format": "penstock/comparison",
+            "version": 1,
+            "topologies": [topology.name for topology in self.problem.topologies],
+            "cluster": self.problem.cluster.name,
+            "bound_scale": self.bound.scale if self.bound else None,
+            "schedulers": [row.facts.to_dict() for row in self.rows],
+        }
+
+    def _repr_html_(self) -> str:
+        return comparison_html([row.facts for row in self.rows])
+
+
+def problem(
+    topologies: Topology | Source | Sequence[Topology | Source],
+    cluster: Cluster | Source | None = None,
+    profile: Profile | Source | None = None,
+    *,
+    weighted: bool = False,
+    headroom: float | None = None,
+    met: float | None = None,
+) -> Problem:
+    """A problem from values, files, dicts or the names of shipped examples.
+
+    Without a cluster, an example's own is taken; a recorded production folder brings its own.
+    Without a profile, a shipped one that covers the components on these machines is used if there
+    is one; otherwise the topologies' requests must do.
+    """
+    given = [topologies] if isinstance(topologies, (Topology, str, Path, Mapping)) else topologies
+    findings: list[Finding] = []
+    if cluster is None and len(given) == 1 and _is_folder(given[0]):
+        recorded = load(given[0])  # type: ignore[arg-type]
+        if isinstance(recorded, Problem):
+            return replace(recorded, weighted=weighted)
+    parsed = [_resolve(t, Topology, "topology", findings) for t in given]
+    if cluster is None:
+        cluster = _natural_cluster(given)
+    machines = _resolve(cluster, Cluster, "cluster", findings)
+    costs = _resolve(profile, Profile, "profile", findings) if profile is not None else None
+    if findings or machines is None or any(t is None for t in parsed):
+        raise InputError(*findings)
+    known = [t for t in parsed if t is not None]
+    if headroom is not None:
+        machines = replace(machines, headroom=_fraction("headroom", headroom))
+    if profile is None:
+        costs = examples.profile_for(known, machines)
+    if met is not None and costs is not None:
+        costs = costs.with_met(_not_negative("met", met))
+    return build(known, machines, costs, weighted=weighted)
+
+
+def plan(
+    problem: Problem,
+    scheduler: str = DEFAULT_SCHEDULER,
+    *,
+    parameters: Mapping[str, Scalar] | None = None,
+    seed: int = 0,
+    counts_from: str = DEFAULT_COUNTS_FROM,
+    budget: Callable[[], Budget] = Budget,
+    bound: Bound | None = None,
+) -> Planned:
+    """Plan a problem. A scheduler that only places gets missing counts from ``counts_from``."""
+    chosen = configured(scheduler, parameters or {})
+    notes: tuple[str, ...] = ()
+    if not chosen.looks.counts and missing_counts(problem):
+        problem, notes = _with_counts_from(problem, counts_from, seed, budget)
+    if bound is None and problem.has_rates:
+        bound = upper_bound(problem)
+    started = time.perf_counter()
+    outcome = chosen.solve(problem, budget(), np.random.default_rng(seed))
+    seconds = time.perf_counter() - started
+    if outcome.placement is None:
+        return Planned(scheduler, problem, None, outcome, None, bound, seconds)
+    # The scheduler's own bound counts where it is tighter.
+    bounds = [b for b in (bound.scale if bound else None, outcome.bound_scale) if b is not None]
+    predicted, judged = predict(problem, outcome.placement, min(bounds) if bounds else None)
+    made = Plan(
+        problem=problem,
+        placement=outcome.placement,
+        scheduler=scheduler,
+        parameters=_settings(chosen),
+        seed=seed,
+        predicted=predicted,
+        notes=(*notes, *outcome.notes),
+    )
+    return Planned(scheduler, problem, made, outcome, judged, bound, seconds)
+
+
+def compare(
+    problem: Problem,
+    names: Sequence[str] | None = None,
+    *,
+    seed: int = 0,
+    counts_from: str = DEFAULT_COUNTS_FROM,
+    given_counts: bool = False,
+    budget: Callable[[], Budget] = Budget,
+    progress: Callable[[str], None] = lambda _name: None,
+) -> Comparison:
+    """Plan a problem with several schedulers, all of them unless named.
+
+    ``given_counts`` runs every scheduler on the same instance counts, as the papers do.
+    """
+    chosen = (
+        list(names) if names else [n for n, r in schedulers.registered().items() if r.scheduler]
+    )
+    for name in chosen:
+        schedulers.get(name)
+    bound = upper_bound(problem) if problem.has_rates else None
+    if given_counts and missing_counts(problem):
+        problem, _ = _with_counts_from(problem, counts_from, seed, budget)
+    rows = []
+    for name in chosen:
+        progress(name)
+        rows.append(
+            plan(problem, name, seed=seed, counts_from=counts_from, budget=budget, bound=bound)
+        )
+    return Comparison(problem, bound, tuple(rows))
+
+
+def configured(name: str, parameters: Mapping[str, Scalar]) -> Scheduler:
+    """A scheduler with its parameters, checked against those it has."""
+    kind = schedulers.get(name)
+    known = {p.name: p for p in parameters_of(kind)}
+    for given in parameters:
+        if given not in known:
+            raise UnknownNameError(f"parameter of scheduler {name}", given, known)
+    typed = {key: _as_type_of(name, known[key], value) for key, value in parameters.items()}
+    return kind(**typed)
+
+
+def _as_type_of(scheduler: str, parameter: schedulers.Parameter, value: Scalar) -> Scalar:
+    """The value in the type of the parameter's default; text from a command line is converted."""
+    wanted = type(parameter.default)
+    try:
+        if wanted is bool:
+            return {"true": True, "false": False}[str(value).lower()]
+        if wanted in (int, float) and not isinstance(value, bool) and value is not None:
+            return wanted(value)
+    except (KeyError, ValueError):
+        message = f"{scheduler}: {parameter.name} must be a {wanted.__name__}, not {shown(value)}"
+        raise InputError(message) from None
+    return value
+
+
+def _settings(scheduler: Scheduler) -> dict[str, Scalar]:
+    declared: Any = scheduler
+    return {f.name: getattr(declared, f.name) for f in fields(declared)}
+
+
+def _with_counts_from(
+    problem: Problem, name: str, seed: int, budget: Callable[[], Budget]
+) -> tuple[Problem, tuple[str, ...]]:
+    source = schedulers.get(name)
+    if not source.looks.counts:
+        raise InputError(f'scheduler "{name}" decides no counts; --counts-from needs one that does')
+    if not problem.has_rates:
+        problem.order  # noqa: B018 - a cycle is the better message
+        labels = ", ".join(problem.labels[c] for c in missing_counts(problem))
+        raise InputError(f"no instance counts for {labels}, and no profile to work them out")
+    outcome = source().solve(problem, budget(), np.random.default_rng(seed))
+    if outcome.placement is None:
+        reasons = "; ".join(str(shortfall) for shortfall in outcome.shortfalls)
+        raise InputError(f"{name} found no instance counts: {reasons}")
+    counts = outcome.placement.counts(len(problem.components)).tolist()
+    # Counts the topology does give stand; only the holes are filled.
+    filled = [asked or count for asked, count in zip(problem.counts_asked, counts, strict=True)]
+    return problem.with_counts(filled), (f"instance counts from {name}",)
+
+
+def _resolve(
+    given: Topology | Cluster | Profile | Source,
+    wanted: type[_T],
+    what: str,
+    findings: list[Finding],
+) -> _T | None:
+    """A value as it is, a shipped example by name, or a file; errors are gathered."""
+    try:
+        value = _by_name_or_file(given, what)
+    except InputError as error:
+        findings.extend(error.findings)
+        return None
+    if isinstance(value, wanted):
+        return value
+    kind = type(value).__name__.lower()
+    findings.append(Finding(f"is a {kind}, not a {what}", str(given)[:200]))
+    return None
+
+
+def _by_name_or_file(given: Any, what: str) -> Any:
+    if not isinstance(given, (str, Path, Mapping)):
+        return given
+    if isinstance(given, Mapping) or _looks_like_path(given):
+        return load(given)
+    loaders = {
+        "topology": (examples.topology_names, examples.load_topology),
+        "cluster": (examples.cluster_names, examples.load_cluster),
+        "profile": (examples.profile_names, examples.load_profile),
+    }
+    names, by_name = loaders[what]
+    known = names()
+    if str(given) in known:
+        return by_name(str(given))
+    unknown = UnknownNameError(f"file or example {what}", str(given), known)
+    raise InputError(*unknown.findings)
+
+
+def _is_folder(given: object) -> bool:
+    return isinstance(given, (str, Path)) and Path(given).is_dir()
+
+
+def _natural_cluster(topologies: Sequence[object]) -> str:
+    names = examples.topology_names()
+    for given in topologies:
+        if isinstance(given, str) and given in names:
+            return examples.default_cluster(given)
+    raise InputError("name a cluster file, or a shipped one (penstock examples), with --cluster")
+
+
+def _looks_like_path(given: str | Path) -> bool:
+    if isinstance(given, Path):
+        return True
+    return "/" in given or Path(given).suffix in (".yaml", ".yml", ".json") or Path(given).exists()
+
+
+def _fraction(name: str, value: float) -> float:
+    if not 0 <= value < 1:
+        raise InputError(f"{name} must be at least 0 and below 1, not {value:g}")
+    return value
+
+
+def _not_negative(name: str, value: float) -> float:
+    if not (np.isfinite(value) and value >= 0):
+        raise InputError(f"{name} must be a number of at least 0, not {value:g}")
+    return value

@@ -1,0 +1,1 @@
+"""Benchmark suites as YAML and what they measure; shipped, so that they run from a wheel."""

@@ -1,0 +1,99 @@
+"""A suite is a YAML file: what to measure, how often, and the goal it must hold."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from penstock.errors import UnknownNameError
+from penstock.files.document import read_document
+
+#: A measure yields one value per repeat.
+Measure = Callable[..., Iterator[float]]
+
+_SUITES = Path(str(files("penstock.bench"))) / "suites"
+
+
+@dataclass(frozen=True)
+class Result:
+    """One benchmark's figure beside its goal; ``holds`` is ``None`` where there is no goal."""
+
+    name: str
+    value: float
+    unit: str
+    least: float
+    most: float
+    repeats: int
+    #: ``at_most`` or ``at_least`` and a number, or nothing.
+    direction: str
+    goal: float | None
+
+    @property
+    def holds(self) -> bool | None:
+        if self.goal is None:
+            return None
+        return self.value <= self.goal if self.direction == "at_most" else self.value >= self.goal
+
+    @property
+    def goal_text(self) -> str:
+        if self.goal is None:
+            return ""
+        return f"{'≤' if self.direction == 'at_most' else '≥'} {self.goal:g}"
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "name": self.name,
+            "value": self.value,
+            "unit": self.unit,
+            "goal": self.goal,
+            "direction": self.direction,
+            "holds": self.holds,
+            "least": self.least,
+            "most": self.most,
+            "repeats": self.repeats,
+        }
+
+
+def suite_names() -> list[str]:
+    return sorted(path.stem for path in _SUITES.glob("*.yaml"))
+
+
+def run_suite(
+    name: str, *, quick: bool = False, progress: Callable[[str], None] = lambda _text: None
+) -> list[Result]:
+    """Run every benchmark of a suite, in order."""
+    if name not in suite_names():
+        raise UnknownNameError("benchmark suite", name, suite_names())
+    suite: Any = read_document(_SUITES / f"{name}.yaml").value
+    module = import_module(f"penstock.bench.{suite['module']}")
+    results = []
+    for entry in suite["benchmarks"]:
+        progress(entry["name"])
+        results.append(_run(module, entry, quick))
+    return results
+
+
+def _run(module: Any, entry: dict[str, Any], quick: bool) -> Result:
+    measure: Measure = getattr(module, entry["measure"])
+    repeats = entry.get("repeats", 1)
+    if quick:
+        repeats = min(repeats, 3)
+    values = list(measure(repeats=repeats, **entry.get("with", {})))
+    goal: dict[str, float] = entry.get("goal", {})
+    direction, limit = next(iter(goal.items()), ("", None))
+    return Result(
+        name=entry["name"],
+        # The median: one slow run on a busy machine is not the code's fault.
+        value=statistics.median(values),
+        unit=entry["unit"],
+        least=min(values),
+        most=max(values),
+        repeats=len(values),
+        direction=direction,
+        goal=limit,
+    )

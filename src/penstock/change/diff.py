@@ -1,0 +1,142 @@
+"""What changes between two plans. An instance on another machine is a move; one more or one less
+is an addition or a drop, not a move (SPEC 2b)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from penstock.model.plan import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class ComponentChange:
+    """What happens to the instances of one component; machines by name."""
+
+    topology: str
+    component: str
+    before: int
+    after: int
+    #: (from, to) per moved instance.
+    moves: tuple[tuple[str, str], ...] = ()
+    added: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
+    shares_changed: bool = False
+
+    @property
+    def is_change(self) -> bool:
+        return bool(self.moves or self.added or self.dropped or self.shares_changed)
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """The difference between two plans."""
+
+    components: tuple[ComponentChange, ...]
+    machines_taken: tuple[str, ...]
+    machines_freed: tuple[str, ...]
+    rate_before_per_s: tuple[tuple[str, float], ...]
+    rate_after_per_s: tuple[tuple[str, float], ...]
+
+    @property
+    def moves(self) -> int:
+        return sum(len(change.moves) for change in self.components)
+
+    @property
+    def added(self) -> int:
+        return sum(len(change.added) for change in self.components)
+
+    @property
+    def dropped(self) -> int:
+        return sum(len(change.dropped) for change in self.components)
+
+    @property
+    def any(self) -> bool:
+        return any(change.is_change for change in self.components)
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "moves": self.moves,
+            "added": self.added,
+            "dropped": self.dropped,
+            "machines_taken": list(self.machines_taken),
+            "machines_freed": list(self.machines_freed),
+            "rate_before_per_s": dict(self.rate_before_per_s),
+            "rate_after_per_s": dict(self.rate_after_per_s),
+            "components": [
+                {
+                    "topology": change.topology,
+                    "component": change.component,
+                    "before": change.before,
+                    "after": change.after,
+                    "moves": [{"from": a, "to": b} for a, b in change.moves],
+                    "added": list(change.added),
+                    "dropped": list(change.dropped),
+                    "shares_changed": change.shares_changed,
+                }
+                for change in self.components
+                if change.is_change
+            ],
+        }
+
+
+Where = dict[tuple[str, str], list[tuple[str, float | None]]]
+
+
+def diff(before: Plan, after: Plan) -> Changes:
+    """What has to happen for ``before`` to become ``after``."""
+    old, new = _where(before), _where(after)
+    used_before = {machine for places in old.values() for machine, _ in places}
+    used_after = {machine for places in new.values() for machine, _ in places}
+    # The new plan's order, then what it no longer has.
+    keys = [*new, *(key for key in old if key not in new)]
+    return Changes(
+        components=tuple(_change(key, old.get(key, []), new.get(key, [])) for key in keys),
+        machines_taken=tuple(sorted(used_after - used_before)),
+        machines_freed=tuple(sorted(used_before - used_after)),
+        rate_before_per_s=before.predicted.rate_per_s,
+        rate_after_per_s=after.predicted.rate_per_s,
+    )
+
+
+def _where(plan: Plan) -> Where:
+    """Machine and share of every instance, by topology and component."""
+    problem, placement = plan.problem, plan.placement
+    places: Where = {
+        (problem.topologies[t].name, component.name): []
+        for t, component in zip(problem.topology_of.tolist(), problem.components, strict=True)
+    }
+    keys = list(places)
+    machines = [machine.name for machine in problem.cluster.machines]
+    rows = zip(
+        placement.component.tolist(),
+        placement.machine.tolist(),
+        placement.share.tolist(),
+        strict=True,
+    )
+    for component, machine, share in rows:
+        known = None if share != share else share  # NaN: divided evenly
+        places[keys[component]].append((machines[machine], known))
+    return places
+
+
+def _change(
+    key: tuple[str, str],
+    old: list[tuple[str, float | None]],
+    new: list[tuple[str, float | None]],
+) -> ComponentChange:
+    before, after = Counter(m for m, _ in old), Counter(m for m, _ in new)
+    leaving = sorted((before - after).elements())
+    arriving = sorted((after - before).elements())
+    moved = min(len(leaving), len(arriving))
+    return ComponentChange(
+        topology=key[0],
+        component=key[1],
+        before=len(old),
+        after=len(new),
+        moves=tuple(zip(leaving[:moved], arriving[:moved], strict=True)),
+        added=tuple(arriving[moved:]),
+        dropped=tuple(leaving[moved:]),
+        shares_changed=sorted(s for _, s in old if s is not None)
+        != sorted(s for _, s in new if s is not None),
+    )

@@ -1,0 +1,49 @@
+"""``penstock bench``: run a benchmark suite and hold it against its goals."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from penstock.bench.suite import Result, run_suite, suite_names
+from penstock.cli import options
+from penstock.cli.output import say, show, write_json
+from penstock.errors import EXIT_DONE, EXIT_FAILURE
+
+
+def command(
+    name: Annotated[str | None, typer.Argument(help="The suite; none lists them.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer repeats.")] = False,
+    as_json: options.Json = False,
+) -> int:
+    """Run a benchmark suite; exit code 1 when a goal does not hold.
+
+    penstock bench core
+
+    penstock bench core --json
+    """
+    if name is None:
+        show(*suite_names())
+        return EXIT_DONE
+    results = run_suite(name, quick=quick, progress=lambda text: say(f"… {text}"))
+    if as_json:
+        rows = [result.to_dict() for result in results]
+        write_json({"format": "penstock/bench", "version": 1, "suite": name, "results": rows})
+    else:
+        show(_table(results))
+    return EXIT_DONE if all(result.holds is not False for result in results) else EXIT_FAILURE
+
+
+def _table(results: list[Result]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for column in ("benchmark", "value", "unit", "spread", "goal", "holds"):
+        table.add_column(column, justify="right" if column in ("value", "goal") else "left")
+    for result in results:
+        held = {True: "yes", False: "NO", None: ""}[result.holds]
+        spread = f"{result.least:.4g} … {result.most:.4g}"
+        table.add_row(
+            result.name, f"{result.value:.4g}", result.unit, spread, result.goal_text, held
+        )
+    return table

@@ -1,0 +1,64 @@
+"""``penstock compare``: several schedulers on one problem."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from penstock import api
+from penstock.cli import options
+from penstock.cli.output import is_terminal, say, show, write_json
+from penstock.errors import EXIT_DONE, EXIT_INFEASIBLE
+from penstock.report.text import bound_view, comparison_remarks, comparison_view
+
+
+def command(
+    topologies: options.Topologies = None,
+    example: options.Example = None,
+    cluster: options.Cluster = None,
+    profile: options.Profile = None,
+    schedulers: Annotated[
+        str | None, typer.Option("--schedulers", help="Names with commas between; else all.")
+    ] = None,
+    given_counts: Annotated[
+        bool, typer.Option("--given-counts", help="The same instance counts for all.")
+    ] = False,
+    counts_from: options.CountsFrom = api.DEFAULT_COUNTS_FROM,
+    weighted: options.Weighted = False,
+    headroom: options.Headroom = None,
+    met: options.Met = None,
+    seed: options.Seed = 0,
+    seconds: options.Seconds = None,
+    iterations: options.Iterations = None,
+    as_json: options.Json = False,
+) -> int:
+    """Compare schedulers: rate, throughput, gap to the bound, machines, network, energy, time.
+
+    penstock compare --example linear --cluster nasiri-large --schedulers default,hetero
+
+    penstock compare wordcount.yaml -c cluster.yaml -p profile.yaml --given-counts --json
+    """
+    problem = options.make_problem(
+        topologies, example, cluster, profile, weighted=weighted, headroom=headroom, met=met
+    )
+    names = [name.strip() for name in schedulers.split(",") if name.strip()] if schedulers else None
+    with options.stoppable_budget(seconds, iterations) as budget:
+        found = api.compare(
+            problem,
+            names,
+            seed=seed,
+            counts_from=counts_from,
+            given_counts=given_counts,
+            budget=budget,
+            progress=lambda name: say(f"planning with {name} …") if is_terminal() else None,
+        )
+    rows = [row.facts for row in found.rows]
+    if as_json:
+        write_json(found.to_dict())
+    else:
+        show(comparison_view(rows, bars=is_terminal()), "")
+        show(*comparison_remarks(rows))
+        if found.bound is not None:
+            show("", bound_view(problem, found.bound))
+    return EXIT_DONE if any(row.placed for row in rows) else EXIT_INFEASIBLE

@@ -1,0 +1,103 @@
+"""``penstock import``: other people's files into ours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from penstock.cli import options
+from penstock.cli.output import say, write_text
+from penstock.errors import EXIT_DONE, Finding, InputError, UsageError
+from penstock.files.document import read_document
+from penstock.files.flux import is_flux, topology_from_flux
+from penstock.files.production import Executors, is_production_folder, load_production
+from penstock.files.schema import as_mapping
+from penstock.files.store import dumps, save
+from penstock.files.storm_yaml import cluster_from_storm_yaml
+from penstock.model.cluster import Cluster
+from penstock.model.topology import Topology
+
+app = typer.Typer(help="Turn Storm's own files into ours.", no_args_is_help=True)
+
+
+@app.command("flux")
+def flux(
+    file: Annotated[Path, typer.Argument(help="A Flux topology (YAML).")],
+    properties: Annotated[
+        list[str] | None, typer.Option("--property", help="Value of ${name}, as name=value.")
+    ] = None,
+    out: options.Out = None,
+) -> int:
+    """Import a Flux topology: structure, parallelism, groupings, requests.
+
+    penstock import flux topology.yaml --out wordcount.yaml
+
+    penstock import flux topology.yaml --property topology.name=wordcount
+    """
+    document = read_document(file)
+    if not is_flux(as_mapping(document.value)):
+        raise InputError(Finding("is no Flux topology: no spouts, bolts or includes", str(file)))
+    pairs = dict(_pair(p) for p in properties or [])
+    return _write(topology_from_flux(document, pairs), out)
+
+
+@app.command("storm-yaml")
+def storm_yaml(
+    files: Annotated[list[Path], typer.Argument(help="storm.yaml of each supervisor.")],
+    name: Annotated[str, typer.Option(help="Name of the cluster.")] = "storm",
+    out: options.Out = None,
+) -> int:
+    """Import a cluster from the storm.yaml files of its supervisors.
+
+    penstock import storm-yaml host-a/storm.yaml host-b/storm.yaml --out cluster.yaml
+
+    penstock import storm-yaml hosts/*/conf/storm.yaml --name production
+    """
+    return _write(cluster_from_storm_yaml(files, name), out)
+
+
+@app.command("production")
+def production(
+    folder: Annotated[Path, typer.Argument(help="Folder with cluster.json and topologies.json.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the files.")],
+    executors: Annotated[
+        str, typer.Option(help="nimbus: what Storm starts; storm-test: what its test counts.")
+    ] = "nimbus",
+) -> int:
+    """Import a recorded production cluster and its topologies.
+
+    penstock import production largeCluster01 --out cluster-01
+
+    penstock import production largeCluster01 --executors storm-test --out cluster-01
+    """
+    if not is_production_folder(folder):
+        message = "has no cluster.json and topologies.json"
+        raise InputError(Finding(message, str(folder)))
+    rules: dict[str, Executors] = {"nimbus": "nimbus", "storm-test": "storm-test"}
+    if executors not in rules:
+        raise UsageError(f'--executors is nimbus or storm-test, not "{executors}"')
+    problem = load_production(folder, rules[executors])
+    out.mkdir(parents=True, exist_ok=True)
+    save(problem.cluster, out / "cluster.json")
+    for topology in problem.topologies:
+        save(topology, out / f"topology-{topology.name}.json")
+    say(f"wrote a cluster and {len(problem.topologies)} topologies to {out}")
+    return EXIT_DONE
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not (name and equals):
+        raise UsageError(f'--property takes name=value, not "{text}"')
+    return name, value
+
+
+def _write(value: Topology | Cluster, out: Path | None) -> int:
+    if out:
+        save(value, out)
+        say(f"wrote {out}")
+    else:
+        write_text(dumps(value, json=False))
+    return EXIT_DONE

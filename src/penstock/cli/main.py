@@ -1,0 +1,125 @@
+"""``penstock``: the verbs, and how every error ends."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+
+import typer
+
+from penstock import __version__
+from penstock.cli import (
+    bench,
+    compare,
+    demo,
+    diff,
+    doctor,
+    examples,
+    generate,
+    import_,
+    plan,
+    schedulers,
+    schema,
+    show,
+    validate,
+)
+from penstock.cli.output import say, write_json
+from penstock.errors import EXIT_BUG, EXIT_DONE, EXIT_FAILURE, EXIT_INTERRUPTED, PenstockError
+
+app = typer.Typer(
+    name="penstock",
+    help="Plan where and how wide stream topologies run on machines that are not all alike.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("plan")(plan.command)
+app.command("compare")(compare.command)
+app.command("show")(show.command)
+app.command("diff")(diff.command)
+app.command("validate")(validate.command)
+app.command("schedulers")(schedulers.command)
+app.command("examples")(examples.command)
+app.command("generate")(generate.command)
+app.add_typer(import_.app, name="import")
+app.command("schema")(schema.command)
+app.command("bench")(bench.command)
+app.command("demo")(demo.command)
+app.command("doctor")(doctor.command)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        sys.stdout.write(f"penstock {__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: bool = typer.Option(
+        False, "--version", callback=_show_version, is_eager=True, help="Print the version."
+    ),
+) -> None:
+    pass
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a command and leave with its exit code; nothing a user does ends in a traceback."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        code = _run(given)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader has seen enough (``| head``); keep Python from complaining at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = EXIT_DONE
+    sys.exit(code)
+
+
+def _run(arguments: list[str]) -> int:
+    try:
+        result = app(args=arguments, standalone_mode=False)
+        return result if isinstance(result, int) else EXIT_DONE
+    except PenstockError as error:
+        return _report(error, as_json="--json" in arguments)
+    except (KeyboardInterrupt, typer.Abort):
+        say("interrupted")
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        raise
+    except MemoryError:
+        say("error: not enough memory for this input")
+        return EXIT_FAILURE
+    except Exception as error:
+        # Wrong options: the parser's own errors know how to show themselves and their exit code.
+        show = getattr(error, "show", None)
+        if show is not None:
+            show()
+            return int(getattr(error, "exit_code", EXIT_FAILURE))
+        return _report_bug(error)
+
+
+def _report(error: PenstockError, as_json: bool) -> int:
+    for finding in error.findings:
+        say(f"error: {finding}")
+    if as_json:
+        findings = [finding.to_dict() for finding in error.findings]
+        write_json({"format": "penstock/error", "version": 1, "findings": findings})
+    return error.exit_code
+
+
+def _report_bug(error: Exception) -> int:
+    say(f"this is a bug in penstock {__version__}, not in your input: {error!r}")
+    if os.environ.get("PENSTOCK_DEBUG"):
+        say(traceback.format_exc())
+    else:
+        say("PENSTOCK_DEBUG=1 in the environment shows where; please report it with the input")
+    return EXIT_BUG
+
+
+if __name__ == "__main__":
+    main()

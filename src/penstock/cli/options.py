@@ -1,0 +1,113 @@
+"""Options that several verbs share, and how they become a problem."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Annotated
+
+import typer
+
+from penstock import api
+from penstock.cli.output import say
+from penstock.errors import Finding, InputError, UsageError
+from penstock.files.store import load
+from penstock.model.plan import Plan, Scalar
+from penstock.model.problem import Problem
+from penstock.schedulers.base import Budget
+
+Topologies = Annotated[
+    list[str] | None,
+    typer.Argument(help="Topology files (ours or Flux), or names of shipped examples."),
+]
+Example = Annotated[
+    list[str] | None, typer.Option("--example", "-e", help="A shipped topology, by name.")
+]
+Cluster = Annotated[
+    str | None, typer.Option("--cluster", "-c", help="Cluster file or name of a shipped one.")
+]
+Profile = Annotated[
+    str | None, typer.Option("--profile", "-p", help="Profile file or name of a shipped one.")
+]
+Weighted = Annotated[
+    bool, typer.Option("--weighted", help="Allow unequal shares (weighted grouping).")
+]
+Headroom = Annotated[
+    float | None, typer.Option("--headroom", help="Fraction of each machine's CPU kept free.")
+]
+Met = Annotated[
+    float | None, typer.Option("--met", help="Fixed CPU points per instance, for what-if studies.")
+]
+CountsFrom = Annotated[
+    str,
+    typer.Option("--counts-from", help="Scheduler that decides counts for those that do not."),
+]
+Seed = Annotated[int, typer.Option("--seed", help="Seed of the random generator.", min=0)]
+Seconds = Annotated[
+    float | None, typer.Option("--seconds", help="Stop searching after this long.", min=0)
+]
+Iterations = Annotated[
+    int | None, typer.Option("--iterations", help="Stop searching after so many rounds.", min=1)
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+Out = Annotated[Path | None, typer.Option("--out", "-o", help="Write the result to this file.")]
+
+
+def make_problem(
+    topologies: list[str] | None,
+    examples: list[str] | None,
+    cluster: str | None,
+    profile: str | None,
+    *,
+    weighted: bool = False,
+    headroom: float | None = None,
+    met: float | None = None,
+) -> Problem:
+    """The problem the options describe."""
+    named = [*(topologies or []), *(examples or [])]
+    if not named:
+        raise UsageError("name a topology file, or an example with --example (penstock examples)")
+    return api.problem(named, cluster, profile, weighted=weighted, headroom=headroom, met=met)
+
+
+def load_plan(path: Path) -> Plan:
+    """A file that must be a plan."""
+    loaded = load(path)
+    if not isinstance(loaded, Plan):
+        raise InputError(Finding(f"is a {type(loaded).__name__.lower()}, not a plan", str(path)))
+    return loaded
+
+
+def parse_settings(settings: list[str] | None) -> dict[str, Scalar]:
+    """``name=value`` pairs of ``--set``."""
+    parsed: dict[str, Scalar] = {}
+    for setting in settings or []:
+        name, equals, value = setting.partition("=")
+        if not (name and equals):
+            raise UsageError(f'--set takes name=value, not "{setting}"')
+        parsed[name] = value
+    return parsed
+
+
+@contextmanager
+def stoppable_budget(
+    seconds: float | None = None, iterations: int | None = None
+) -> Iterator[Callable[[], Budget]]:
+    """Budgets that the first Ctrl-C ends with the best so far; the second one interrupts."""
+    asked = False
+
+    def on_interrupt(_number: int, _frame: FrameType | None) -> None:
+        nonlocal asked
+        if asked:
+            raise KeyboardInterrupt
+        asked = True
+        say("stopping with the best plan so far; Ctrl-C again to give up")
+
+    before = signal.signal(signal.SIGINT, on_interrupt)
+    try:
+        yield lambda: Budget(iterations, seconds, stop=lambda: asked)
+    finally:
+        signal.signal(signal.SIGINT, before)

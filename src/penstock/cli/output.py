@@ -1,0 +1,51 @@
+"""Where output goes: results on stdout, everything else on stderr."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from rich.console import Console, RenderableType
+
+from penstock.errors import Finding, InputError
+from penstock.files.writer import write_text as write_atomically
+
+#: Without a terminal there is no width to fit into; tables must not be cut.
+_PIPE_WIDTH = 160
+
+
+def is_terminal() -> bool:
+    return sys.stdout.isatty()
+
+
+def show(*renderables: RenderableType) -> None:
+    """Print results; colour only on a terminal, NO_COLOR honoured."""
+    console = Console(width=None if is_terminal() else _PIPE_WIDTH, highlight=False)
+    for renderable in renderables:
+        console.print(renderable, soft_wrap=isinstance(renderable, str), markup=False)
+
+
+def say(text: str) -> None:
+    """Tell the person something that is no result."""
+    sys.stderr.write(text + "\n")
+    sys.stderr.flush()
+
+
+def write_text(text: str) -> None:
+    """Print a result that is text already."""
+    sys.stdout.write(text)
+
+
+def write_json(value: object) -> None:
+    """Print a result as JSON; what is not a number in JSON becomes null before it gets here."""
+    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write a result file; a failure is the user's to mend."""
+    try:
+        write_atomically(path, text)
+    except OSError as error:
+        message = f"cannot be written: {error.strerror or error}"
+        raise InputError(Finding(message, str(path))) from None

@@ -1,0 +1,88 @@
+"""``penstock plan``: how many instances, on which machine, and what that carries."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from penstock import api
+from penstock.change.diff import diff
+from penstock.cli import options
+from penstock.cli.output import is_terminal, say, show, write_file, write_json, write_text
+from penstock.errors import EXIT_DONE, EXIT_INFEASIBLE, EXIT_INTERRUPTED
+from penstock.files.store import dumps
+from penstock.report.picture import placement_svg
+from penstock.report.text import changes_view, plan_view
+
+
+def command(
+    topologies: options.Topologies = None,
+    example: options.Example = None,
+    cluster: options.Cluster = None,
+    profile: options.Profile = None,
+    scheduler: Annotated[
+        str, typer.Option("--scheduler", "-s", help="See penstock schedulers.")
+    ] = api.DEFAULT_SCHEDULER,
+    setting: Annotated[
+        list[str] | None, typer.Option("--set", help="A scheduler's parameter, name=value.")
+    ] = None,
+    current: Annotated[
+        Path | None, typer.Option("--current", help="The plan in force: show what changes.")
+    ] = None,
+    counts_from: options.CountsFrom = api.DEFAULT_COUNTS_FROM,
+    weighted: options.Weighted = False,
+    headroom: options.Headroom = None,
+    met: options.Met = None,
+    seed: options.Seed = 0,
+    seconds: options.Seconds = None,
+    iterations: options.Iterations = None,
+    machines: Annotated[bool, typer.Option("--machines", help="List every machine.")] = False,
+    svg: Annotated[Path | None, typer.Option("--svg", help="Draw who runs where.")] = None,
+    out: options.Out = None,
+    as_json: options.Json = False,
+) -> int:
+    """Plan topologies on a cluster; changes nothing, prints the plan, keeps it with --out.
+
+    penstock plan --example linear --cluster nasiri-large
+
+    penstock plan wordcount.yaml -c cluster.yaml -p profile.yaml -o plan.json
+    """
+    problem = options.make_problem(
+        topologies, example, cluster, profile, weighted=weighted, headroom=headroom, met=met
+    )
+    before = options.load_plan(current) if current else None
+    with options.stoppable_budget(seconds, iterations) as budget:
+        planned = api.plan(
+            problem,
+            scheduler,
+            parameters=options.parse_settings(setting),
+            seed=seed,
+            counts_from=counts_from,
+            budget=budget,
+        )
+    if planned.plan is None:
+        if as_json:
+            write_json(planned.to_dict())
+        for shortfall in planned.outcome.shortfalls:
+            say(f"{scheduler} finds no plan: {shortfall}")
+        return EXIT_INFEASIBLE
+    if out:
+        write_file(out, dumps(planned.plan, json=out.suffix.lower() not in (".yaml", ".yml")))
+    if svg:
+        write_file(svg, placement_svg(planned.plan))
+    if as_json:
+        write_text(dumps(planned.plan))
+    else:
+        show(plan_view(planned.plan, bars=is_terminal(), all_machines=machines))
+        if before is not None:
+            show("", changes_view(diff(before, planned.plan)))
+    for shortfall in planned.outcome.shortfalls:
+        say(f"not placed: {shortfall}")
+    for path in (out, svg):
+        if path:
+            say(f"wrote {path}")
+    if planned.outcome.shortfalls:
+        return EXIT_INFEASIBLE
+    return EXIT_INTERRUPTED if planned.outcome.interrupted else EXIT_DONE

@@ -1,0 +1,81 @@
+"""``penstock schedulers``: what there is to plan with."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from penstock.cli import options
+from penstock.cli.output import show, write_json
+from penstock.errors import EXIT_DONE
+from penstock.schedulers import Registered, parameters_of, registered
+
+
+def command(
+    details: Annotated[
+        bool, typer.Option("--details", help="What each looks at, and its parameters.")
+    ] = False,
+    as_json: options.Json = False,
+) -> int:
+    """List the schedulers, built in and installed.
+
+    penstock schedulers --details
+
+    penstock schedulers --json
+    """
+    found = list(registered().values())
+    if as_json:
+        rows = [_row(entry) for entry in found]
+        write_json({"format": "penstock/schedulers", "version": 1, "schedulers": rows})
+        return EXIT_DONE
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for column in ("name", "what it does", "after", "from"):
+        table.add_column(column)
+    for entry in found:
+        if entry.scheduler is None:
+            table.add_row(entry.name, entry.problem, "", entry.origin)
+        else:
+            kind = entry.scheduler
+            table.add_row(entry.name, kind.summary, kind.paper or "our own", entry.origin)
+    show(table)
+    if details:
+        show("", _looks_table(found), "", _parameter_table(found))
+    return EXIT_DONE
+
+
+def _row(entry: Registered) -> dict[str, object]:
+    if entry.scheduler is None:
+        return {"name": entry.name, "origin": entry.origin, "problem": entry.problem}
+    return {
+        "name": entry.name,
+        "origin": entry.origin,
+        "summary": entry.scheduler.summary,
+        "paper": entry.scheduler.paper,
+        "looks_at": asdict(entry.scheduler.looks),
+        "parameters": [asdict(parameter) for parameter in parameters_of(entry.scheduler)],
+    }
+
+
+def _looks_table(found: list[Registered]) -> Table:
+    kinds = [entry.scheduler for entry in found if entry.scheduler is not None]
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    table.add_column("looks at")
+    for kind in kinds:
+        table.add_column(kind.name)
+    for aspect in asdict(kinds[0].looks):
+        marks = ["yes" if getattr(kind.looks, aspect) else "no" for kind in kinds]
+        table.add_row(aspect.replace("_", " "), *marks)
+    return table
+
+
+def _parameter_table(found: list[Registered]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for column in ("scheduler", "parameter", "default", "meaning"):
+        table.add_column(column)
+    for entry in found:
+        for parameter in parameters_of(entry.scheduler) if entry.scheduler else ():
+            table.add_row(entry.name, parameter.name, str(parameter.default), parameter.help)
+    return table

@@ -1,0 +1,95 @@
+"""``penstock validate``: check files, each for itself and all together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from penstock.cli import options
+from penstock.cli.output import show, write_json
+from penstock.errors import EXIT_DONE, Finding, InputError, PenstockError
+from penstock.files.store import Loaded, load
+from penstock.model.cluster import Cluster
+from penstock.model.plan import Plan
+from penstock.model.problem import Problem, build
+from penstock.model.profile import Profile
+from penstock.model.topology import Topology
+
+
+def command(
+    files: Annotated[list[Path], typer.Argument(help="Files of any of our formats, or Flux.")],
+    rates: Annotated[
+        bool, typer.Option("--rates", help="Also refuse what the rate model cannot handle.")
+    ] = False,
+    as_json: options.Json = False,
+) -> int:
+    """Check files; topologies, a cluster and a profile given together must also fit together.
+
+    penstock validate topology.yaml cluster.yaml profile.yaml
+
+    penstock validate plan.json --json
+    """
+    loaded: list[tuple[Path, Loaded]] = []
+    findings: list[Finding] = []
+    for path in files:
+        try:
+            loaded.append((path, load(path)))
+        except PenstockError as error:
+            findings += error.findings
+    if not findings:
+        try:
+            _check_together([value for _, value in loaded], rates)
+        except PenstockError as error:
+            findings += error.findings
+    if findings:
+        raise InputError(*findings)
+    described = [(str(path), *_describe(value)) for path, value in loaded]
+    if as_json:
+        rows = [{"file": f, "kind": kind, "summary": text} for f, kind, text in described]
+        write_json({"format": "penstock/validation", "version": 1, "files": rows})
+    else:
+        for file, kind, text in described:
+            show(f"{file}: {kind}, {text}")
+    return EXIT_DONE
+
+
+def _check_together(values: list[Loaded], rates: bool) -> None:
+    topologies = [value for value in values if isinstance(value, Topology)]
+    clusters = [value for value in values if isinstance(value, Cluster)]
+    profiles = [value for value in values if isinstance(value, Profile)]
+    if len(clusters) > 1 or len(profiles) > 1:
+        raise InputError("give at most one cluster and one profile, so that they can be matched")
+    problems = [value for value in values if isinstance(value, Problem)]
+    if topologies and clusters and (profiles or _has_requests(topologies)):
+        problems.append(build(topologies, clusters[0], profiles[0] if profiles else None))
+    if rates:
+        for topology in topologies:
+            if topology.cycle:
+                message = f"cycle {' -> '.join(topology.cycle)}; the rate model needs none"
+                raise InputError(Finding(message, field=f"topology {topology.name}"))
+        for problem in problems:
+            problem.order  # noqa: B018 - raises on a cycle
+
+
+def _has_requests(topologies: list[Topology]) -> bool:
+    return all(c.cpu_points is not None for t in topologies for c in t.components)
+
+
+def _describe(value: Loaded) -> tuple[str, str]:
+    if isinstance(value, Topology):
+        cycle = ", has a cycle" if value.cycle else ""
+        text = f"{len(value.components)} components, {len(value.streams)} streams{cycle}"
+        return "topology", text
+    if isinstance(value, Cluster):
+        return "cluster", f"{len(value.machines)} machines of {len(value.types)} types"
+    if isinstance(value, Profile):
+        text = f"{len(value.rows)} rows on {len(value.machine_types)} machine types"
+        return "profile", f"{text}, {value.origin.value}"
+    if isinstance(value, Plan):
+        return "plan", f"{len(value.placement)} instances, by {value.scheduler}"
+    return (
+        "problem",
+        f"{len(value.topologies)} topologies on {len(value.cluster.machines)} machines",
+    )

@@ -1,0 +1,1 @@
+"""What runs streams: Apache Storm, Apache Spark, and the Java both of them need."""

@@ -1,0 +1,123 @@
+"""CPU of every machine as ``fixed + slope * scale``, and the largest scale nothing breaks at.
+
+This is the inner loop of planning: only what decides the sustainable rate is computed here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from penstock.evaluate.network import crossings, nic_bytes
+from penstock.evaluate.rates import Rates, instance_rates
+from penstock.model.arrays import FloatVector, sum_by
+from penstock.model.placement import Placement
+from penstock.model.problem import Problem
+
+#: Sums of a thousand overheads may miss a machine's capacity by this much and still fit.
+ROUNDING_POINTS = 1e-9
+#: Mb/s to bytes/s.
+_BYTES_PER_MEGABIT = 1e6 / 8
+
+
+class Resource(StrEnum):
+    """What can run out first."""
+
+    MACHINE_CPU = "machine cpu"
+    THREAD_CPU = "instance cpu"
+    NIC_OUT = "nic out"
+    NIC_IN = "nic in"
+    NOTHING = "nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """The first thing to run out: a machine's CPU or NIC, or one instance's thread."""
+
+    resource: Resource
+    #: Index of the machine, or of the instance for THREAD_CPU; -1 for NOTHING.
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """What a placement can carry. Arrays: (machines,) unless said otherwise."""
+
+    #: The sustainable scale; 0 if the fixed costs alone are too much, inf if nothing limits.
+    scale: float
+    limit: Limit
+    rates: Rates
+    machine_fixed: FloatVector
+    machine_slope: FloatVector
+    #: CPU of each instance is ``instance_fixed + instance_slope * scale``, (instances,).
+    instance_fixed: FloatVector
+    instance_slope: FloatVector
+
+
+def capacity(problem: Problem, placement: Placement) -> Capacity:
+    """The sustainable scale of a placement and what limits it (SPEC section 2)."""
+    rates = instance_rates(problem, placement)
+    cluster = problem.cluster
+    machines = len(cluster.machines)
+    kind = cluster.type_of[placement.machine]
+    component = placement.component
+
+    # eq. (5): tcu = e * rate + met
+    fixed = problem.met[component, kind]
+    slope = problem.e[component, kind] * rates.per_instance
+    if problem.has_remote_cost:
+        slope = slope + problem.e_remote[component, kind] * crossings(placement, rates)
+
+    machine_fixed = sum_by(placement.machine, fixed, machines) + overhead_cpu(problem, placement)
+    machine_slope = sum_by(placement.machine, slope, machines)
+    room = cluster.usable_cpu_per_type[cluster.type_of] - machine_fixed
+    # A machine nothing runs on cannot limit, however much it spends on itself.
+    room[np.bincount(placement.machine, minlength=machines) == 0] = 0.0
+
+    candidates = [
+        (Resource.MACHINE_CPU, _largest_scale(room, machine_slope)),
+        (
+            Resource.THREAD_CPU,
+            _largest_scale(problem.instance_points[component, kind] - fixed, slope),
+        ),
+    ]
+    if cluster.has_nic.any():
+        bytes_per_s = (cluster.per_type("nic_mbps", np.inf) * _BYTES_PER_MEGABIT)[cluster.type_of]
+        out, into = nic_bytes(problem, placement, rates)
+        candidates.append((Resource.NIC_OUT, _largest_scale(bytes_per_s, out)))
+        candidates.append((Resource.NIC_IN, _largest_scale(bytes_per_s, into)))
+
+    scale, limit = np.inf, Limit(Resource.NOTHING, -1)
+    for resource, scales in candidates:
+        first = int(np.argmin(scales))
+        if scales[first] < scale:
+            scale, limit = float(scales[first]), Limit(resource, first)
+    return Capacity(scale, limit, rates, machine_fixed, machine_slope, fixed, slope)
+
+
+def overhead_cpu(problem: Problem, placement: Placement) -> FloatVector:
+    """CPU of the machines themselves and of their worker processes, shape (machines,)."""
+    cluster = problem.cluster
+    cpu = cluster.per_type("base_cpu_points")[cluster.type_of]
+    per_worker = cluster.per_type("worker_cpu_points")
+    if per_worker.any():
+        cpu = cpu + per_worker[cluster.type_of] * workers_per_machine(problem, placement)
+    return cpu
+
+
+def workers_per_machine(problem: Problem, placement: Placement) -> FloatVector:
+    """Occupied slots of each machine, shape (machines,)."""
+    machines = np.array([machine for machine, _ in placement.workers], dtype=np.int64)
+    return np.bincount(machines, minlength=len(problem.cluster.machines)).astype(np.float64)
+
+
+def _largest_scale(room: FloatVector, slope: FloatVector) -> FloatVector:
+    """The scale at which ``slope * scale`` fills ``room``; 0 where there is no room at all."""
+    scales = np.full(len(room), np.inf)
+    np.divide(room, slope, out=scales, where=slope > 0)
+    # Where the fixed costs alone are too much, it is over-utilised at any rate, 0 included.
+    scales[room < -ROUNDING_POINTS] = 0.0
+    np.maximum(scales, 0.0, out=scales)
+    return scales

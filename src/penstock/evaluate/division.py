@@ -1,0 +1,74 @@
+"""How one stream is divided among the instances of its target, as fractions of each tuple.
+
+The fractions of an ``all`` grouping are all 1 (every instance gets a copy); all others sum to 1.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from penstock.model.arrays import FloatVector, IntVector, frozen, sum_by
+from penstock.model.problem import FlatStream
+from penstock.model.topology import FOLLOWS_SHARES, Component, Grouping
+
+
+def divide_stream(stream: FlatStream, target: Component, shares: FloatVector) -> FloatVector:
+    """Fraction of the stream for each instance of the target.
+
+    ``shares`` are the plan's shares of the target's instances, NaN where it has none.
+    """
+    instances = len(shares)
+    if stream.grouping is Grouping.ALL:
+        return np.ones(instances)
+    if stream.grouping is Grouping.GLOBAL:
+        # Storm sends it all to the task with the lowest id.
+        return np.concatenate([[1.0], np.zeros(instances - 1)])
+    if stream.grouping in FOLLOWS_SHARES and not np.isnan(shares[0]):
+        return shares
+    if stream.grouping is Grouping.FIELDS and stream.keys:
+        buckets = target.tasks or instances
+        by_task = key_division(stream.keys, stream.key_skew, buckets)
+        return np.add.reduceat(by_task, _range_starts(buckets, instances))
+    return divide_evenly(target, instances)
+
+
+def divide_evenly(component: Component, instances: int) -> FloatVector:
+    """Even over tasks, so uneven over executors that hold ranges of unequal length."""
+    if component.tasks is None:
+        return np.full(instances, 1.0 / instances)
+    return task_ranges(component.tasks, instances) / component.tasks
+
+
+def task_ranges(tasks: int, executors: int) -> IntVector:
+    """How many tasks each executor holds: Storm cuts the list of tasks, longer ranges first."""
+    short, longer = divmod(tasks, executors)
+    return np.where(np.arange(executors) < longer, short + 1, short).astype(np.int64)
+
+
+def _range_starts(tasks: int, executors: int) -> IntVector:
+    lengths = task_ranges(tasks, executors)
+    return np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int64)
+
+
+@lru_cache(maxsize=512)
+def key_division(keys: int, skew: float, buckets: int) -> FloatVector:
+    """Fraction of a fields-grouped stream per bucket: Zipf keys dealt by a fixed hash.
+
+    The engine's real hash of the user's real keys is unknown; a fixed mixing function gives a
+    typical, repeatable imbalance.
+    """
+    rank = np.arange(1, keys + 1, dtype=np.float64)
+    weight = rank**-skew
+    weight /= weight.sum()
+    bucket = (_mix(np.arange(1, keys + 1, dtype=np.uint64)) % np.uint64(buckets)).astype(np.int64)
+    return frozen(sum_by(bucket, weight, buckets))
+
+
+def _mix(values: np.ndarray) -> np.ndarray:
+    """SplitMix64's finaliser: neighbouring ranks land in unrelated buckets."""
+    z = values * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))

@@ -1,0 +1,146 @@
+"""Hard limits that a placement breaks or keeps, whatever its rate: memory, slots, counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from penstock.evaluate.capacity import ROUNDING_POINTS, workers_per_machine
+from penstock.evaluate.rates import worker_keys
+from penstock.model.arrays import FloatVector, sum_by
+from penstock.model.placement import Placement
+from penstock.model.problem import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One broken limit, in words a person acts on."""
+
+    resource: str
+    place: str
+    needed: float
+    available: float
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.needed:g} {self.resource}, {self.available:g} available"
+
+
+def memory_used(problem: Problem, placement: Placement) -> FloatVector:
+    """Memory of each machine in MB, worker processes included, shape (machines,)."""
+    cluster = problem.cluster
+    per_instance = np.nan_to_num(problem.memory_mb)[placement.component]
+    used = sum_by(placement.machine, per_instance, len(cluster.machines))
+    per_worker = cluster.per_type("worker_memory_mb")
+    if per_worker.any():
+        used = used + per_worker[cluster.type_of] * workers_per_machine(problem, placement)
+    return used
+
+
+def cpu_requested(problem: Problem, placement: Placement) -> FloatVector:
+    """Requests mode: CPU points charged to each machine, shape (machines,).
+
+    A worker is charged the sum of its instances' requests, but at least the cluster's floor.
+    """
+    worker, workers = worker_keys(placement)
+    asked = sum_by(worker, np.nan_to_num(problem.cpu_request)[placement.component], workers)
+    used = np.bincount(worker, minlength=workers) > 0
+    charged = np.where(used, np.maximum(asked, problem.cluster.worker_min_cpu_points), 0.0)
+    slots = int(placement.slot.max(initial=0)) + 1
+    per_machine = np.zeros(len(problem.cluster.machines))
+    per_machine[: workers // slots] = charged.reshape(-1, slots).sum(axis=1)
+    return per_machine
+
+
+def violations(problem: Problem, placement: Placement) -> tuple[Violation, ...]:
+    """Every hard limit the placement breaks; CPU counts here only in requests mode."""
+    cluster = problem.cluster
+    names = [machine.name for machine in cluster.machines]
+
+    def per_machine(attribute: str) -> FloatVector:
+        return cluster.per_type(attribute, np.inf)[cluster.type_of]
+
+    found = [
+        *_over(names, "MB memory", memory_used(problem, placement), per_machine("memory_mb")),
+        *_over(names, "slots", _slots_needed(problem, placement), per_machine("slots")),
+        *_heap_violations(problem, placement),
+        *_shared_workers(problem, placement),
+        *_count_violations(problem, placement),
+    ]
+    if not problem.has_costs:
+        usable = cluster.usable_cpu_per_type[cluster.type_of]
+        found += _over(names, "CPU points", cpu_requested(problem, placement), usable)
+    return tuple(found)
+
+
+def _over(
+    names: list[str], resource: str, needed: FloatVector, available: FloatVector
+) -> list[Violation]:
+    over = np.flatnonzero(needed > available + ROUNDING_POINTS)
+    return [Violation(resource, names[i], float(needed[i]), float(available[i])) for i in over]
+
+
+def _slots_needed(problem: Problem, placement: Placement) -> FloatVector:
+    highest = np.zeros(len(problem.cluster.machines))
+    np.maximum.at(highest, placement.machine, placement.slot + 1.0)
+    return highest
+
+
+def _heap_violations(problem: Problem, placement: Placement) -> list[Violation]:
+    limits = np.array(
+        [
+            np.inf if t.worker_max_heap_mb is None else t.worker_max_heap_mb
+            for t in problem.topologies
+        ]
+    )
+    if np.isinf(limits).all():
+        return []
+    worker, workers = worker_keys(placement)
+    heap = sum_by(worker, problem.onheap_mb[placement.component], workers)
+    limit = np.full(workers, np.inf)
+    limit[worker] = limits[problem.topology_of[placement.component]]
+    slots = workers // (int(placement.machine.max(initial=0)) + 1)
+    return [
+        Violation(
+            "MB worker heap",
+            f"{problem.cluster.machines[w // slots].name} slot {w % slots}",
+            float(heap[w]),
+            float(limit[w]),
+        )
+        for w in np.flatnonzero(heap > limit + ROUNDING_POINTS)
+    ]
+
+
+def _shared_workers(problem: Problem, placement: Placement) -> list[Violation]:
+    """A slot serves one topology."""
+    owner: dict[tuple[int, int], set[int]] = {}
+    if len(problem.topologies) > 1:
+        topology = problem.topology_of[placement.component]
+        used = np.unique(np.stack([placement.machine, placement.slot, topology]), axis=1)
+        for machine, slot, t in used.T.tolist():
+            owner.setdefault((machine, slot), set()).add(t)
+    return [
+        Violation(
+            "topologies in one slot",
+            f"{problem.cluster.machines[machine].name} slot {slot}",
+            float(len(owners)),
+            1.0,
+        )
+        for (machine, slot), owners in owner.items()
+        if len(owners) > 1
+    ]
+
+
+def _count_violations(problem: Problem, placement: Placement) -> list[Violation]:
+    counts = placement.counts(len(problem.components))
+    placed = {int(t) for t in np.unique(problem.topology_of[placement.component])}
+    found = []
+    for c, label in enumerate(problem.labels):
+        if counts[c] > problem.most_instances[c]:
+            found.append(
+                Violation("instances", label, float(counts[c]), float(problem.most_instances[c]))
+            )
+        # A topology that was refused as a whole is a shortfall, not a broken plan.
+        if counts[c] == 0 and int(problem.topology_of[c]) in placed:
+            found.append(Violation("instance at least", label, 1.0, 0.0))
+    return found

@@ -1,0 +1,134 @@
+"""Traffic by network class, bytes through each NIC, and what crossing a process boundary costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from penstock.evaluate.rates import Flow, Rates, worker_keys
+from penstock.model.arrays import FloatMatrix, FloatVector, IntVector, sum_by
+from penstock.model.cluster import Cluster, Hop
+from penstock.model.placement import Placement
+from penstock.model.problem import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """Traffic at scale 1."""
+
+    #: Tuples/s and bytes/s by hop class, shape (5,), nearest first.
+    tuples: FloatVector
+    bytes: FloatVector
+    #: Latency times tuples/s, summed; divide by the tuples for the mean hop latency.
+    latency_ms_sum: float
+
+    @property
+    def mean_hop_latency_ms(self) -> float:
+        total = float(self.tuples.sum())
+        return self.latency_ms_sum / total if total else 0.0
+
+    @property
+    def mean_distance(self) -> float:
+        """Mean network distance of a tuple's hop, 0 (same process) to 4 (other region)."""
+        total = float(self.tuples.sum())
+        return float(self.tuples @ np.arange(len(Hop))) / total if total else 0.0
+
+
+def traffic(problem: Problem, placement: Placement, rates: Rates) -> Traffic:
+    """Where the tuples of all streams travel."""
+    cluster = problem.cluster
+    worker, workers = worker_keys(placement)
+    places = (
+        (worker, workers),
+        (placement.machine, len(cluster.machines)),
+        (cluster.rack_of[placement.machine], len(cluster.racks)),
+        (cluster.region_of[placement.machine], len(cluster.regions)),
+    )
+    tuples, size, latency = np.zeros(len(Hop)), np.zeros(len(Hop)), 0.0
+    for flow in rates.flows:
+        within = [_shared(flow, place, count) for place, count in places]
+        by_region = _region_matrix(flow, *places[-1])
+        total = float(by_region.sum())
+        # Each wider place contains the narrower one; a class is what the narrower left over.
+        classes = np.diff(np.array([0.0, *within, total]))
+        tuples += classes
+        size += classes * flow.stream.tuple_bytes
+        latency += _latency_sum(cluster, classes, by_region, flow.stream.tuple_bytes)
+    for local in rates.local_flows:
+        tuples[Hop.SAME_PROCESS] += local.tuples_per_s
+        size[Hop.SAME_PROCESS] += local.tuples_per_s * local.stream.tuple_bytes
+        latency += local.tuples_per_s * _hop_ms(cluster, Hop.SAME_PROCESS, local.stream.tuple_bytes)
+    return Traffic(np.maximum(tuples, 0.0), np.maximum(size, 0.0), latency)
+
+
+def _shared(flow: Flow, place: IntVector, count: int) -> float:
+    """Tuples/s whose two ends are in the same place."""
+    sent = sum_by(place[flow.sources], flow.sent, count)
+    taken = sum_by(place[flow.targets], flow.division, count)
+    return float(sent @ taken)
+
+
+def _region_matrix(flow: Flow, region: IntVector, regions: int) -> FloatMatrix:
+    sent = sum_by(region[flow.sources], flow.sent, regions)
+    taken = sum_by(region[flow.targets], flow.division, regions)
+    return sent[:, None] * taken[None, :]
+
+
+def _hop_ms(cluster: Cluster, hop: Hop, tuple_bytes: float) -> float:
+    link = cluster.network.links[hop]
+    return link.latency_ms + _transmission_ms(tuple_bytes, link.bandwidth_mbps)
+
+
+def _transmission_ms(tuple_bytes: float, bandwidth_mbps: float | None) -> float:
+    return 0.0 if not bandwidth_mbps else tuple_bytes * 8.0 / (bandwidth_mbps * 1e3)
+
+
+def _latency_sum(
+    cluster: Cluster, classes: FloatVector, by_region: FloatMatrix, tuple_bytes: float
+) -> float:
+    near = sum(
+        float(classes[hop]) * _hop_ms(cluster, hop, tuple_bytes)
+        for hop in Hop
+        if hop is not Hop.OTHER_REGION
+    )
+    if len(cluster.regions) == 1:
+        return near
+    crossing = by_region * (1.0 - np.eye(len(cluster.regions)))
+    far = float((crossing * cluster.region_latency_ms).sum())
+    for i, a in enumerate(cluster.regions):
+        for j, b in enumerate(cluster.regions):
+            bandwidth = cluster.network.region_link(a, b).bandwidth_mbps
+            far += float(crossing[i, j]) * _transmission_ms(tuple_bytes, bandwidth)
+    return near + far
+
+
+def nic_bytes(
+    problem: Problem, placement: Placement, rates: Rates
+) -> tuple[FloatVector, FloatVector]:
+    """Bytes/s out of and into each machine at scale 1, two arrays of shape (machines,)."""
+    machines = len(problem.cluster.machines)
+    out, into = np.zeros(machines), np.zeros(machines)
+    for flow in rates.flows:
+        size = flow.stream.tuple_bytes
+        if size == 0.0:
+            continue
+        sent = sum_by(placement.machine[flow.sources], flow.sent, machines)
+        taken = sum_by(placement.machine[flow.targets], flow.division, machines)
+        out += size * sent * (flow.division.sum() - taken)
+        into += size * taken * (flow.sent.sum() - sent)
+    # Differences of equal sums leave dust below zero.
+    return np.maximum(out, 0.0), np.maximum(into, 0.0)
+
+
+def crossings(placement: Placement, rates: Rates) -> FloatVector:
+    """Tuples/s at scale 1 that leave or enter each instance's process, shape (instances,)."""
+    worker, workers = worker_keys(placement)
+    crossing = np.zeros(len(placement))
+    for flow in rates.flows:
+        source_worker, target_worker = worker[flow.sources], worker[flow.targets]
+        sent = sum_by(source_worker, flow.sent, workers)
+        taken = sum_by(target_worker, flow.division, workers)
+        crossing[flow.sources] += flow.sent * (flow.division.sum() - taken[source_worker])
+        crossing[flow.targets] += flow.division * (flow.sent.sum() - sent[target_worker])
+    return np.maximum(crossing, 0.0)

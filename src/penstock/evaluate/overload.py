@@ -1,0 +1,127 @@
+"""What happens above the sustainable rate: who saturates first, what each component then does.
+
+With back-pressure (Storm's max.spout.pending) the topology slows down to its sustainable rate.
+Without it the queues grow: each full machine divides what its fixed costs leave among its
+instances fairly (processor sharing: nobody gets more than it can use, the rest is split evenly),
+an instance passes on what it processed, and the rest piles up. That is a fixed point in the
+fraction each instance gets done, found by damped iteration.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from penstock.evaluate.assess import assess
+from penstock.evaluate.rates import instance_rates
+from penstock.model.arrays import FloatVector, IntVector, sum_by
+from penstock.model.placement import Placement
+from penstock.model.problem import Problem
+
+_MOST_ROUNDS = 500
+_CLOSE_ENOUGH = 1e-10
+
+
+@dataclass(frozen=True, slots=True)
+class Overload:
+    """The steady state under an offered scale. Arrays have shape (components,)."""
+
+    offered_scale: float
+    sustainable_scale: float
+    saturates_first: str
+    #: Names of the machines that are full.
+    full_machines: tuple[str, ...]
+    arriving_per_s: FloatVector
+    processed_per_s: FloatVector
+    converged: bool
+
+    @property
+    def backlog_per_s(self) -> FloatVector:
+        """How fast each component's queues grow."""
+        return self.arriving_per_s - self.processed_per_s
+
+    def to_dict(self, problem: Problem) -> dict[str, object]:
+        return {
+            "format": "penstock/overload",
+            "version": 1,
+            "offered_scale": self.offered_scale,
+            "sustainable_scale": self.sustainable_scale,
+            "saturates_first": self.saturates_first,
+            "full_machines": list(self.full_machines),
+            "converged": self.converged,
+            "components": [
+                {
+                    "component": label,
+                    "arriving_per_s": float(self.arriving_per_s[c]),
+                    "processed_per_s": float(self.processed_per_s[c]),
+                    "backlog_per_s": float(self.backlog_per_s[c]),
+                }
+                for c, label in enumerate(problem.labels)
+            ],
+        }
+
+
+def overload(problem: Problem, placement: Placement, offered_scale: float) -> Overload:
+    """Rates under an offered scale without back-pressure."""
+    judged = assess(problem, placement)
+    found = judged.capacity
+    unit = found.rates.per_instance
+    # Points per tuple/s as the cost model has them, crossing costs included.
+    cost = np.divide(found.instance_slope, unit, out=np.zeros_like(unit), where=unit > 0)
+    usable = problem.cluster.usable_cpu_per_type[problem.cluster.type_of]
+    room = np.maximum(usable - found.machine_fixed, 0.0)
+    kind = problem.cluster.type_of[placement.machine]
+    thread = problem.instance_points[placement.component, kind] - found.instance_fixed
+    thread = np.maximum(thread, 0.0)
+
+    kept, arriving = np.ones(len(placement)), unit
+    converged = False
+    for _ in range(_MOST_ROUNDS):
+        arriving = instance_rates(problem, placement, kept).per_instance * offered_scale
+        wanted = np.minimum(arriving * cost, thread)
+        granted = _share_fairly(wanted, placement.machine, room)
+        needed = arriving * cost
+        updated = np.divide(granted, needed, out=np.ones_like(needed), where=needed > 0)
+        step = float(np.abs(updated - kept).max(initial=0.0))
+        kept = 0.5 * (kept + updated)
+        if step <= _CLOSE_ENOUGH:
+            converged = True
+            break
+    processed = arriving * kept
+    cpu = sum_by(placement.machine, processed * cost, len(room))
+    full = np.flatnonzero((cpu >= room * (1 - 1e-6)) & (cpu > 0))
+    return Overload(
+        offered_scale=offered_scale,
+        sustainable_scale=judged.sustainable_scale,
+        saturates_first=judged.limited_by,
+        full_machines=tuple(problem.cluster.machines[m].name for m in full),
+        arriving_per_s=_by_component(problem, placement, arriving),
+        processed_per_s=_by_component(problem, placement, processed),
+        converged=converged,
+    )
+
+
+def _share_fairly(wanted: FloatVector, machine: IntVector, room: FloatVector) -> FloatVector:
+    """Max-min fair division of each machine's room among the instances that want CPU."""
+    total = sum_by(machine, wanted, len(room))
+    granted = wanted.copy()
+    for m in np.flatnonzero(total > room):
+        here = np.flatnonzero(machine == m)
+        granted[here] = _water_fill(wanted[here], float(room[m]))
+    return granted
+
+
+def _water_fill(wanted: FloatVector, room: float) -> FloatVector:
+    """The largest level L with sum(min(wanted, L)) == room."""
+    order = np.sort(wanted)
+    below = np.concatenate([[0.0], np.cumsum(order)[:-1]])
+    left = len(order) - np.arange(len(order))
+    level = (room - below) / left
+    # The level is right at the first instance that wants at least that much.
+    first = int(np.argmax(order >= level))
+    return np.minimum(wanted, float(level[first]))
+
+
+def _by_component(problem: Problem, placement: Placement, values: FloatVector) -> FloatVector:
+    return sum_by(placement.component, values, len(problem.components))

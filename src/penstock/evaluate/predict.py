@@ -1,0 +1,60 @@
+"""The prediction that goes into a plan, from the same cost model as everything else."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from penstock.evaluate.assess import Assessment, assess
+from penstock.evaluate.bound import KIND
+from penstock.evaluate.limits import cpu_requested, memory_used, violations
+from penstock.model.arrays import FloatVector
+from penstock.model.placement import Placement
+from penstock.model.plan import MachineLoad, Prediction
+from penstock.model.problem import Problem
+
+#: A plan this close to the bound is optimal for every purpose; floats do not tell it apart.
+OPTIMAL_WITHIN = 1e-9
+
+
+def predict(
+    problem: Problem, placement: Placement, bound_scale: float | None = None
+) -> tuple[Prediction, Assessment | None]:
+    """What the cost model says of a placement; without rates, what it requests."""
+    broken = tuple(str(violation) for violation in violations(problem, placement))
+    if not problem.has_rates:
+        loads = _loads(problem, placement, cpu_requested(problem, placement))
+        return Prediction(machines=loads, violations=broken), None
+    judged = assess(problem, placement)
+    rates = zip(problem.topologies, judged.rate_per_s.tolist(), strict=True)
+    finite = np.isfinite(judged.scale)
+    prediction = Prediction(
+        rate_per_s=tuple((topology.name, rate) for topology, rate in rates) if finite else (),
+        scale=judged.scale if finite else None,
+        throughput_per_s=judged.throughput_per_s if finite else None,
+        limited_by=judged.limited_by,
+        bound_scale=bound_scale if bound_scale is not None and np.isfinite(bound_scale) else None,
+        bound_kind=KIND if bound_scale is not None else "",
+        proven_optimal=bound_scale is not None
+        and judged.scale >= bound_scale * (1.0 - OPTIMAL_WITHIN),
+        machines=_loads(problem, placement, judged.machine_cpu) if finite else (),
+        violations=broken,
+    )
+    return prediction, judged
+
+
+def _loads(problem: Problem, placement: Placement, cpu: FloatVector) -> tuple[MachineLoad, ...]:
+    cluster = problem.cluster
+    usable = cluster.usable_cpu_per_type[cluster.type_of]
+    instances = np.bincount(placement.machine, minlength=len(cluster.machines))
+    memory = memory_used(problem, placement)
+    knows_memory = not np.isnan(problem.memory_mb).all()
+    return tuple(
+        MachineLoad(
+            machine=cluster.machines[m].name,
+            instances=int(instances[m]),
+            cpu_points=float(cpu[m]),
+            usable_cpu_points=float(usable[m]),
+            memory_mb=float(memory[m]) if knows_memory else None,
+        )
+        for m in placement.machines_used.tolist()
+    )

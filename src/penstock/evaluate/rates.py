@@ -1,0 +1,129 @@
+"""Rates per instance (Nasiri eq. 6) and the flows they are made of.
+
+Everything is linear in the scale, so rates are computed once at scale 1. A flow is the part of a
+stream whose division does not depend on the sender: what instance s sends to instance t is
+``sent[s] * division[t]``. That product form keeps all network sums linear in the instances.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from penstock.evaluate.division import divide_evenly, divide_stream
+from penstock.model.arrays import FloatVector, IntVector
+from penstock.model.placement import Placement
+from penstock.model.problem import FlatStream, Problem
+from penstock.model.topology import Grouping
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """Tuples of one stream at scale 1, as sent by each source times division over targets."""
+
+    stream: FlatStream
+    sources: slice
+    targets: slice
+    #: Tuples/s from each source instance, shape (instances of the source,).
+    sent: FloatVector
+    #: Fraction for each target instance, shape (instances of the target,).
+    division: FloatVector
+
+
+@dataclass(frozen=True, slots=True)
+class LocalFlow:
+    """The part of a local-or-shuffle stream that stays inside the sender's process."""
+
+    stream: FlatStream
+    tuples_per_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """Input of every instance at scale 1, shape (instances,), and the flows between them."""
+
+    per_instance: FloatVector
+    flows: tuple[Flow, ...]
+    local_flows: tuple[LocalFlow, ...]
+
+
+def worker_keys(placement: Placement) -> tuple[IntVector, int]:
+    """A number per worker process for each instance, dense enough for bincount, and their range."""
+    slots = int(placement.slot.max(initial=0)) + 1
+    machines = int(placement.machine.max(initial=0)) + 1
+    return placement.machine * slots + placement.slot, machines * slots
+
+
+def instance_rates(
+    problem: Problem, placement: Placement, processed: FloatVector | None = None
+) -> Rates:
+    """Propagate the spouts' input through the topology. Components without instances are off.
+
+    ``processed`` is the fraction of its input that each instance gets done and passes on, all of
+    it unless given.
+    """
+    starts = placement.starts(len(problem.components))
+    spans = [slice(int(a), int(b)) for a, b in pairwise(starts)]
+    rate = np.zeros(len(placement))
+    flows: list[Flow] = []
+    local_flows: list[LocalFlow] = []
+    for c in problem.order:
+        span = spans[c]
+        if span.start == span.stop:
+            continue
+        if problem.spout_rate[c] > 0:
+            rate[span] += problem.spout_rate[c] * _spout_division(problem, c, placement.share[span])
+        for index in problem.streams_from[c]:
+            stream = problem.streams[index]
+            targets = spans[stream.target]
+            if targets.start == targets.stop:
+                continue
+            sent = rate[span] * stream.selectivity
+            if processed is not None:
+                sent *= processed[span]
+            if stream.grouping is Grouping.LOCAL_OR_SHUFFLE:
+                sent, kept = _serve_locally(placement, span, targets, sent, rate)
+                local_flows.append(LocalFlow(stream, kept))
+            division = divide_stream(
+                stream, problem.components[stream.target], placement.share[targets]
+            )
+            rate[targets] += sent.sum() * division
+            flows.append(Flow(stream, span, targets, sent, division))
+    return Rates(rate, tuple(flows), tuple(local_flows))
+
+
+def _spout_division(problem: Problem, spout: int, shares: FloatVector) -> FloatVector:
+    if not np.isnan(shares[0]):
+        return shares
+    return divide_evenly(problem.components[spout], len(shares))
+
+
+def _serve_locally(
+    placement: Placement, sources: slice, targets: slice, sent: FloatVector, rate: FloatVector
+) -> tuple[FloatVector, float]:
+    """Give what can stay in the process to its targets there; return what is left to shuffle."""
+    worker, workers = worker_keys(placement)
+    own_targets = np.bincount(worker[targets], minlength=workers)
+    sent_by_worker = np.bincount(worker[sources], weights=sent, minlength=workers)
+    served = own_targets > 0
+    each = np.divide(sent_by_worker, own_targets, out=np.zeros(workers), where=served)
+    rate[targets] += each[worker[targets]]
+    return np.where(served[worker[sources]], 0.0, sent), float(sent_by_worker[served].sum())
+
+
+def visit_ratios(problem: Problem, counts: IntVector | None = None) -> FloatVector:
+    """Total input of each component at scale 1, k[c] times the demand, shape (components,).
+
+    Counts matter only under ``all`` grouping, where every instance gets a full copy; without
+    counts each component has one instance, the least input any plan can give it.
+    """
+    total = problem.spout_rate.copy()
+    for c in problem.order:
+        for index in problem.streams_from[c]:
+            stream = problem.streams[index]
+            copied = counts is not None and stream.grouping is Grouping.ALL
+            copies = counts[stream.target] if counts is not None and copied else 1
+            total[stream.target] += total[c] * stream.selectivity * copies
+    return total

@@ -1,0 +1,279 @@
+"""The cluster format: machine types, groups of machines, and the network between them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict
+from itertools import groupby
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from penstock.errors import Finding, InputError, unknown_name
+from penstock.files.document import Document
+from penstock.files.schema import (
+    Count,
+    FileModel,
+    Fraction,
+    Name,
+    NotNegative,
+    Positive,
+    Strict,
+    as_list,
+    as_mapping,
+    check,
+)
+from penstock.files.topology_file import given
+from penstock.model.cluster import DEFAULT_SLOTS, Cluster, Hop, Link, Machine, MachineType, Network
+
+MOST_MACHINES = 100_000
+_DEFAULTS = Machine("", "")
+
+
+class TypeFields(Strict):
+    """What machines of a type have in common."""
+
+    cpu_points: Positive = Field(100.0, description="CPU capacity: 100 per machine or per core.")
+    core_points: Positive | None = Field(None, description="Most one thread uses; else all.")
+    memory_mb: Positive | None = None
+    slots: Annotated[int, Field(ge=1, le=10_000)] = Field(
+        DEFAULT_SLOTS, description="Worker processes it can hold."
+    )
+    nic_mbps: Positive | None = Field(None, description="Network card, each direction.")
+    base_cpu_points: NotNegative = Field(0.0, description="What the machine itself uses.")
+    worker_cpu_points: NotNegative = Field(0.0, description="What each worker process uses.")
+    worker_memory_mb: NotNegative = 0.0
+    idle_watts: NotNegative | None = None
+    full_watts: NotNegative | None = None
+    price_per_hour: NotNegative | None = None
+    sockets: Count | None = None
+    cores: Count | None = None
+    ghz: Positive | None = None
+    flops_per_cycle: Positive | None = None
+
+
+class MachineGroup(Strict):
+    """Machines of one type in one rack: a count, or their names."""
+
+    type: str
+    count: Annotated[int, Field(ge=0, le=MOST_MACHINES)] | None = None
+    name: Name | None = Field(None, description="Prefix of the names, or the name of the one.")
+    names: list[Name] | None = None
+    hosts: list[str] | None = Field(None, description="What the engine calls them, if not so.")
+    rack: Name = _DEFAULTS.rack
+    region: Name = _DEFAULTS.region
+
+
+class LinkFields(Strict):
+    latency_ms: NotNegative = 0.0
+    bandwidth_mbps: Positive | None = None
+
+
+class RegionLinkFields(LinkFields):
+    between: Annotated[list[Name], Field(min_length=2, max_length=2)]
+
+
+class NetworkFields(Strict):
+    """A link per hop class, and pairs of regions that differ from other_region."""
+
+    same_process: LinkFields = Field(default_factory=LinkFields)
+    same_machine: LinkFields = Field(default_factory=LinkFields)
+    same_rack: LinkFields = Field(default_factory=LinkFields)
+    other_rack: LinkFields = Field(default_factory=LinkFields)
+    other_region: LinkFields = Field(default_factory=LinkFields)
+    regions: list[RegionLinkFields] = Field(default_factory=list)
+
+
+class ClusterFile(FileModel):
+    """A cluster of machines of a few types."""
+
+    FORMAT: ClassVar[str] = "penstock/cluster"
+    format: Literal["penstock/cluster"]
+    name: Name
+    description: str = ""
+    headroom: Fraction = Field(0.0, description="Fraction of each machine's CPU kept free.")
+    worker_min_cpu_points: NotNegative = Field(
+        0.0, description="Requests mode: the least CPU a worker is charged."
+    )
+    types: Annotated[dict[Name, TypeFields], Field(min_length=1)]
+    machines: Annotated[list[MachineGroup], Field(min_length=1)]
+    network: NetworkFields = Field(default_factory=NetworkFields)
+
+
+def cluster_from(document: Document) -> Cluster:
+    """The cluster in a document, or an error with everything that is wrong with it."""
+    file, findings = check(document, ClusterFile)
+    findings += _reference_findings(document)
+    if file is None or findings:
+        raise InputError(*findings)
+    machines = _machines(file.machines)
+    findings = _machine_findings(document, machines)
+    if findings:
+        raise InputError(*findings)
+    return Cluster(
+        name=file.name,
+        types=tuple(MachineType(name, **f.model_dump()) for name, f in file.types.items()),
+        machines=tuple(machines),
+        network=_network(file.network),
+        headroom=file.headroom,
+        worker_min_cpu_points=file.worker_min_cpu_points,
+    )
+
+
+def _reference_findings(document: Document) -> list[Finding]:
+    findings = []
+    top = as_mapping(document.value)
+    types = as_mapping(top.get("types"))
+    for i, group in enumerate(as_list(top.get("machines"))):
+        fields = as_mapping(group)
+        kind = fields.get("type")
+        if isinstance(kind, str) and kind not in types:
+            message = unknown_name("machine type", kind, types)
+            findings.append(document.finding(("machines", i, "type"), message))
+        findings += _naming_findings(document, i, fields)
+    for name, fields in types.items():
+        findings += _type_findings(document, name, as_mapping(fields))
+    regions = {as_mapping(g).get("region", _DEFAULTS.region) for g in as_list(top.get("machines"))}
+    network = as_mapping(top.get("network"))
+    for i, link in enumerate(as_list(network.get("regions"))):
+        for j, region in enumerate(as_list(as_mapping(link).get("between"))):
+            if isinstance(region, str) and region not in regions:
+                message = unknown_name("region", region, sorted(map(str, regions)))
+                place = ("network", "regions", i, "between", j)
+                findings.append(document.finding(place, message))
+    return findings
+
+
+def _naming_findings(document: Document, i: int, fields: dict[str, object]) -> list[Finding]:
+    names, count, hosts = fields.get("names"), fields.get("count"), fields.get("hosts")
+    at = ("machines", i)
+    if isinstance(names, list):
+        if count is not None or fields.get("name") is not None:
+            return [document.finding((*at, "names"), "goes without count and name")]
+        count = len(names)
+    elif count is None and fields.get("name") is None:
+        return [document.finding(at, "needs count, name or names")]
+    if isinstance(hosts, list) and len(hosts) != (1 if count is None else count):
+        return [document.finding((*at, "hosts"), f"{len(hosts)} hosts for {count or 1} machines")]
+    return []
+
+
+def _type_findings(document: Document, name: str, fields: dict[str, object]) -> list[Finding]:
+    findings = []
+    at = ("types", name)
+    idle, full = fields.get("idle_watts"), fields.get("full_watts")
+    if isinstance(idle, (int, float)) and isinstance(full, (int, float)) and idle > full:
+        message = f"{idle:g} is more than full_watts {full:g}"
+        findings.append(document.finding((*at, "idle_watts"), message))
+    cpu, core = fields.get("cpu_points", 100.0), fields.get("core_points")
+    if isinstance(cpu, (int, float)) and isinstance(core, (int, float)) and core > cpu:
+        message = f"{core:g} is more than cpu_points {cpu:g} of the whole machine"
+        findings.append(document.finding((*at, "core_points"), message))
+    return findings
+
+
+def _machine_findings(document: Document, machines: list[Machine]) -> list[Finding]:
+    if not machines:
+        return [document.finding(("machines",), "every group has count 0; there is no machine")]
+    if len(machines) > MOST_MACHINES:
+        message = f"{len(machines):,} machines; at most {MOST_MACHINES:,} are handled"
+        return [document.finding(("machines",), message)]
+    twice = [name for name, times in Counter(m.name for m in machines).items() if times > 1]
+    return [
+        document.finding(("machines",), f'two machines are named "{name}"; rename one group')
+        for name in twice[:20]
+    ]
+
+
+def _machines(groups: list[MachineGroup]) -> list[Machine]:
+    """Machines of a counted group are numbered, on through all groups with the same prefix."""
+    totals: Counter[str] = Counter()
+    for group in groups:
+        if group.names is None and group.count is not None:
+            totals[group.name or group.type] += group.count
+    used: Counter[str] = Counter()
+    machines = []
+    for group in groups:
+        prefix = group.name or group.type
+        if group.names is not None:
+            names = group.names
+        elif group.count is None:
+            names = [prefix]
+        else:
+            width = len(str(totals[prefix]))
+            first = used[prefix] + 1
+            names = [f"{prefix}-{n:0{width}d}" for n in range(first, first + group.count)]
+            used[prefix] += group.count
+        hosts = group.hosts or [""] * len(names)
+        machines += [
+            Machine(name, group.type, group.rack, group.region, host)
+            for name, host in zip(names, hosts, strict=True)
+        ]
+    return machines
+
+
+def _network(fields: NetworkFields) -> Network:
+    def link(given: LinkFields) -> Link:
+        return Link(given.latency_ms, given.bandwidth_mbps)
+
+    return Network(
+        links=(
+            link(fields.same_process),
+            link(fields.same_machine),
+            link(fields.same_rack),
+            link(fields.other_rack),
+            link(fields.other_region),
+        ),
+        between_regions=tuple((r.between[0], r.between[1], link(r)) for r in fields.regions),
+    )
+
+
+def cluster_to_dict(cluster: Cluster) -> dict[str, object]:
+    """The cluster as its file says it; what equals the default is left out."""
+    head: dict[str, object] = {"format": ClusterFile.FORMAT, "version": 1, "name": cluster.name}
+    optional = {
+        "headroom": cluster.headroom or None,
+        "worker_min_cpu_points": cluster.worker_min_cpu_points or None,
+    }
+    body: dict[str, object] = {
+        "types": {t.name: _type_dict(t) for t in cluster.types},
+        "machines": [
+            _group_dict(list(group))
+            for _, group in groupby(
+                cluster.machines, key=lambda m: (m.type, m.rack, m.region, bool(m.host))
+            )
+        ],
+    }
+    network = _network_dict(cluster.network)
+    return head | given(optional) | body | ({"network": network} if network else {})
+
+
+def _type_dict(kind: MachineType) -> dict[str, object]:
+    default = asdict(MachineType(""))
+    fields = asdict(kind)
+    del fields["name"]
+    always = ("cpu_points", "slots")
+    return {k: v for k, v in fields.items() if k in always or v != default[k]}
+
+
+def _group_dict(machines: list[Machine]) -> dict[str, object]:
+    first = machines[0]
+    return {"type": first.type} | given(
+        {
+            "names": [m.name for m in machines],
+            "hosts": [m.host for m in machines] if first.host else None,
+            "rack": first.rack if first.rack != _DEFAULTS.rack else None,
+            "region": first.region if first.region != _DEFAULTS.region else None,
+        }
+    )
+
+
+def _network_dict(network: Network) -> dict[str, object]:
+    def link(value: Link) -> dict[str, object]:
+        return given(
+            {"latency_ms": value.latency_ms or None, "bandwidth_mbps": value.bandwidth_mbps}
+        )
+
+    links = {hop.name.lower(): link(network.links[hop]) for hop in Hop if link(network.links[hop])}
+    regions = [{"between": [a, b]} | link(value) for a, b, value in network.between_regions]
+    return links | ({"regions": regions} if regions else {})

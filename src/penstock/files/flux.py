@@ -1,0 +1,233 @@
+"""Storm Flux topologies (YAML) to ours: structure, parallelism, groupings and requests.
+
+Flux says nothing of rates: every selectivity is 1 until a profile replaces it. Java classes and
+their arguments are not looked at. Properties ``${name}`` and includes are followed as Flux does.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from penstock.errors import Finding, InputError, shown, unknown_name
+from penstock.files.document import Document, read_document
+from penstock.files.schema import as_list, as_mapping, check
+from penstock.model.topology import DEFAULT_STREAM, Component, Grouping, Kind, Stream, Topology
+
+_PROPERTY = re.compile(r"\$\{([^}]+)\}")
+_MOST_INCLUDES = 20
+_GROUPINGS = {
+    "SHUFFLE": Grouping.SHUFFLE,
+    "NONE": Grouping.SHUFFLE,
+    "FIELDS": Grouping.FIELDS,
+    "ALL": Grouping.ALL,
+    "GLOBAL": Grouping.GLOBAL,
+    "DIRECT": Grouping.DIRECT,
+    "LOCAL_OR_SHUFFLE": Grouping.LOCAL_OR_SHUFFLE,
+    "CUSTOM": Grouping.CUSTOM,
+}
+
+
+class _Lenient(BaseModel):
+    """Flux files hold much that is not our business; what is ours is still checked strictly."""
+
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+
+class _FluxComponent(_Lenient):
+    id: Annotated[str, Field(min_length=1)]
+    parallelism: Annotated[int, Field(ge=1)] = 1
+    numTasks: Annotated[int, Field(ge=1)] | None = None  # noqa: N815 - Flux's own name
+    onHeapMemoryLoad: Annotated[float, Field(ge=0)] | None = None  # noqa: N815
+    offHeapMemoryLoad: Annotated[float, Field(ge=0)] | None = None  # noqa: N815
+    cpuLoad: Annotated[float, Field(ge=0)] | None = None  # noqa: N815
+
+
+class _FluxGrouping(_Lenient):
+    type: str = "SHUFFLE"
+    streamId: str | None = None  # noqa: N815
+    args: list[Any] | None = None
+
+
+class _FluxStream(_Lenient):
+    source: str = Field(alias="from")
+    target: str = Field(alias="to")
+    grouping: _FluxGrouping | None = None
+
+
+class _FluxFile(_Lenient):
+    name: Annotated[str, Field(min_length=1)]
+    config: dict[str, Any] | None = None
+    spouts: list[_FluxComponent] | None = None
+    bolts: list[_FluxComponent] | None = None
+    streams: list[_FluxStream] | None = None
+
+
+def is_flux(value: Mapping[str, object]) -> bool:
+    """Whether a document looks like Flux: it has Flux's lists and no format of ours."""
+    return "format" not in value and bool(
+        {"spouts", "bolts", "includes", "topologySource"} & set(value)
+    )
+
+
+def topology_from_flux(document: Document, properties: Mapping[str, str] | None = None) -> Topology:
+    """The topology a Flux file describes, or an error with everything that is in the way."""
+    value = _substituted(_with_includes(document, set()), properties or {}, os.environ)
+    document = Document(document.name, value, document._positions)
+    if as_mapping(value).get("topologySource") is not None:
+        message = "is built by Java code, which only Storm can run; import it from a live cluster"
+        raise InputError(document.finding(("topologySource",), message))
+    file, findings = check(document, _FluxFile)
+    findings += _reference_findings(document)
+    if file is None or findings:
+        raise InputError(*findings)
+    config = file.config or {}
+    spouts, bolts = file.spouts or [], file.bolts or []
+    return Topology(
+        name=file.name,
+        components=tuple(
+            _component(c, kind, config)
+            for kind, group in ((Kind.SPOUT, spouts), (Kind.BOLT, bolts))
+            for c in group
+        ),
+        streams=tuple(_stream(stream) for stream in file.streams or []),
+        workers=_number(config, "topology.workers", whole=True),
+        priority=_number(config, "topology.priority", whole=True) or 0,
+        worker_max_heap_mb=_number(config, "topology.worker.max.heap.size.mb"),
+    )
+
+
+def _with_includes(document: Document, seen: set[str]) -> dict[str, Any]:
+    """The file with its includes merged in; what it says itself wins unless ``override``."""
+    value = dict(as_mapping(document.value))
+    for i, include in enumerate(as_list(value.pop("includes", None))):
+        fields = as_mapping(include)
+        place = ("includes", i, "file")
+        path = _included_path(Path(document.name), str(fields.get("file", "")))
+        if path is None:
+            message = f"{shown(fields.get('file'))} is not beside this file; copy it there"
+            raise InputError(document.finding(place, message))
+        key = str(path.resolve())
+        if key in seen or len(seen) >= _MOST_INCLUDES:
+            raise InputError(document.finding(place, "includes itself, or too many others"))
+        included = _with_includes(read_document(path), seen | {key})
+        value = _merged(value, included, override=fields.get("override") is True)
+    return value
+
+
+def _included_path(including: Path, name: str) -> Path | None:
+    """Resources live in the user's jar; the best we can do is a file of that name beside us."""
+    relative = name.lstrip("/")
+    if not relative or ".." in Path(relative).parts:
+        return None
+    candidates = (including.parent / relative, including.parent / Path(relative).name)
+    return next((path for path in candidates if path.is_file()), None)
+
+
+def _merged(own: dict[str, Any], other: dict[str, Any], *, override: bool) -> dict[str, Any]:
+    result = dict(own)
+    for key, value in other.items():
+        mine = result.get(key)
+        if isinstance(mine, dict) and isinstance(value, dict):
+            result[key] = mine | value if override else value | mine
+        elif isinstance(mine, list) and isinstance(value, list):
+            ids = {as_mapping(item).get("id") for item in mine} - {None}
+            result[key] = mine + [v for v in value if as_mapping(v).get("id") not in ids]
+        elif mine is None or override:
+            result[key] = value
+    return result
+
+
+def _substituted(value: Any, properties: Mapping[str, str], environ: Mapping[str, str]) -> Any:
+    """Flux's ``${name}`` and ``${ENV-NAME}``; unknown ones stay and are found where they matter."""
+    if isinstance(value, dict):
+        return {k: _substituted(v, properties, environ) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_substituted(v, properties, environ) for v in value]
+    if not isinstance(value, str):
+        return value
+
+    def found(match: re.Match[str]) -> str:
+        name = match.group(1)
+        if name.startswith("ENV-"):
+            return environ.get(name[4:], match.group())
+        return properties.get(name, match.group())
+
+    return _PROPERTY.sub(found, value)
+
+
+def _reference_findings(document: Document) -> list[Finding]:
+    top = as_mapping(document.value)
+    findings = []
+    ids: dict[str, int] = {}
+    for group in ("spouts", "bolts"):
+        for i, item in enumerate(as_list(top.get(group))):
+            name = as_mapping(item).get("id")
+            if isinstance(name, str):
+                if name in ids:
+                    findings.append(document.finding((group, i, "id"), f'"{name}" is used twice'))
+                ids[name] = i
+    if not as_list(top.get("spouts")):
+        findings.append(document.finding(("spouts",), "there is no spout"))
+    for i, item in enumerate(as_list(top.get("streams"))):
+        stream = as_mapping(item)
+        for end in ("from", "to"):
+            name = stream.get(end)
+            if isinstance(name, str) and name not in ids:
+                message = unknown_name("spout or bolt", name, ids)
+                findings.append(document.finding(("streams", i, end), message))
+        grouping = as_mapping(stream.get("grouping")).get("type", "SHUFFLE")
+        if isinstance(grouping, str) and grouping.upper() not in _GROUPINGS:
+            message = unknown_name("grouping", grouping, _GROUPINGS)
+            findings.append(document.finding(("streams", i, "grouping", "type"), message))
+    name = top.get("name")
+    if isinstance(name, str) and (match := _PROPERTY.search(name)):
+        message = f"property {match.group(1)} has no value; give --property {match.group(1)}=VALUE"
+        findings.append(document.finding(("name",), message))
+    return findings
+
+
+def _component(fields: _FluxComponent, kind: Kind, config: Mapping[str, Any]) -> Component:
+    onheap = fields.onHeapMemoryLoad
+    if onheap is None:
+        onheap = _number(config, "topology.component.resources.onheap.memory.mb")
+    offheap = fields.offHeapMemoryLoad
+    if offheap is None:
+        offheap = _number(config, "topology.component.resources.offheap.memory.mb")
+    cpu = fields.cpuLoad
+    if cpu is None:
+        cpu = _number(config, "topology.component.cpu.pcore.percent")
+    known = onheap is not None or offheap is not None
+    return Component(
+        name=fields.id,
+        kind=kind,
+        instances=fields.parallelism,
+        tasks=fields.numTasks,
+        cpu_points=cpu,
+        memory_mb=(onheap or 0.0) + (offheap or 0.0) if known else None,
+        offheap_mb=offheap or 0.0,
+    )
+
+
+def _stream(fields: _FluxStream) -> Stream:
+    grouping = fields.grouping or _FluxGrouping()
+    kind = _GROUPINGS[grouping.type.upper()]
+    return Stream(
+        source=fields.source,
+        target=fields.target,
+        name=grouping.streamId or DEFAULT_STREAM,
+        grouping=kind,
+        fields=tuple(str(a) for a in grouping.args or ()) if kind is Grouping.FIELDS else (),
+    )
+
+
+def _number(config: Mapping[str, Any], key: str, *, whole: bool = False) -> Any:
+    value = config.get(key)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return int(value) if whole else float(value)

@@ -1,0 +1,128 @@
+"""JSON to plain values; lines are worked out only when a message needs them."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import lru_cache
+
+from penstock.errors import Finding, InputError
+from penstock.files.document import MEGABYTE, MOST_DEPTH, Document, Place, Positions
+
+#: Lists, objects and members; each takes some 100 bytes of memory.
+MOST_VALUES = 2_500_000
+#: Above this a message names the field without its line.
+_MOST_BYTES_SEARCHED = 4 * MEGABYTE
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+')
+
+
+class _Repeated(Exception):
+    def __init__(self, key: str) -> None:
+        self.key = key
+
+
+def parse_json(text: str, name: str) -> Document:
+    """One JSON value. NaN and Infinity are read, so that the message names their field."""
+    values = text.count(",") + text.count("[") + text.count("{")
+    if values > MOST_VALUES:
+        raise InputError(
+            Finding(f"holds about {values:,} values; at most {MOST_VALUES:,} are read", name)
+        )
+    try:
+        value = json.loads(text, object_pairs_hook=_object)
+    except json.JSONDecodeError as error:
+        what = "the file ends too early" if error.pos >= len(text.rstrip()) else error.msg
+        raise InputError(Finding(f"not JSON: {what}", name, error.lineno)) from None
+    except _Repeated as repeated:
+        line = _line_of_second(text, repeated.key)
+        raise InputError(Finding(f'"{repeated.key}" is given twice', name, line)) from None
+    except RecursionError:
+        raise InputError(Finding(f"nested more than {MOST_DEPTH} deep", name)) from None
+    except ValueError as error:  # an integer of thousands of digits
+        raise InputError(Finding(f"not JSON: {error}", name)) from None
+    _refuse_deep(value, name)
+    return Document(name, value, lambda: _positions(text))
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise _Repeated(key)
+            seen.add(key)
+    return found
+
+
+def _refuse_deep(value: object, name: str) -> None:
+    level = [value]
+    for _ in range(MOST_DEPTH):
+        level = [
+            child
+            for parent in level
+            if isinstance(parent, (dict, list))
+            for child in (parent.values() if isinstance(parent, dict) else parent)
+            if isinstance(child, (dict, list))
+        ]
+        if not level:
+            return
+    raise InputError(Finding(f"nested more than {MOST_DEPTH} deep", name))
+
+
+def _line_of_second(text: str, key: str) -> int | None:
+    """The line on which an object gives a key again."""
+    seen: set[Place] = set()
+    if len(text) > _MOST_BYTES_SEARCHED:
+        return None
+    for place, line in _walk(text):
+        if place and place[-1] == key and place in seen:
+            return line
+        seen.add(place)
+    return None
+
+
+@lru_cache(maxsize=4)
+def _positions(text: str) -> Positions:
+    if len(text) > _MOST_BYTES_SEARCHED:
+        return {}
+    found: dict[Place, int] = {}
+    for place, line in _walk(text):
+        found.setdefault(place, line)
+    return found
+
+
+def _walk(text: str) -> list[tuple[Place, int]]:
+    """Every value of valid JSON text with its line, in order."""
+    found: list[tuple[Place, int]] = []
+    # One entry per open container: the current key, or the current position in a list.
+    stack: list[str | int] = []
+    is_object: list[bool] = []
+    expects_key = False
+    line, counted_to = 1, 0
+    for token in _TOKEN.finditer(text):
+        line += text.count("\n", counted_to, token.start())
+        counted_to = token.start()
+        symbol = token.group()
+        if symbol in "{[":
+            if not is_object or not is_object[-1]:  # inside an object its key was noted already
+                found.append((tuple(stack), line))
+            is_object.append(symbol == "{")
+            stack.append("" if symbol == "{" else 0)
+            expects_key = symbol == "{"
+        elif symbol in "}]":
+            stack.pop()
+            is_object.pop()
+            expects_key = False
+        elif symbol == ",":
+            expects_key = is_object[-1]
+            if not is_object[-1]:
+                stack[-1] = int(stack[-1]) + 1
+        elif symbol == ":":
+            expects_key = False
+        elif expects_key:
+            stack[-1] = json.loads(symbol)
+            found.append((tuple(stack), line))
+        elif not is_object or not is_object[-1]:
+            found.append((tuple(stack), line))
+    return found

@@ -1,0 +1,342 @@
+"""The plan format: self-contained, with the inputs it was made from and their fingerprints.
+
+No times and no machine names of ours inside: the same inputs and seed give the same bytes.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from penstock.errors import Finding, InputError, unknown_name
+from penstock.files.cluster_file import cluster_from, cluster_to_dict
+from penstock.files.document import Document, Place, document_of
+from penstock.files.profile_file import profile_from, profile_to_dict
+from penstock.files.schema import Count, FileModel, Name, NotNegative, Strict, check
+from penstock.files.topology_file import given, topology_from, topology_to_dict
+from penstock.files.writer import fingerprint
+from penstock.model.placement import Placement
+from penstock.model.plan import Contingency, MachineLoad, Plan, Prediction
+from penstock.model.problem import Problem, build
+
+_SHARES_SUM_WITHIN = 1e-6
+
+
+class InstanceFields(Strict):
+    """One instance of a component."""
+
+    machine: str
+    slot: Annotated[int, Field(ge=0)] = 0
+    share: Annotated[float, Field(ge=0, le=1)] | None = Field(
+        None, description="Part of the component's input; else divided evenly."
+    )
+
+
+class PlacedTopology(Strict):
+    name: Name
+    components: dict[Name, list[InstanceFields]]
+
+
+class SchedulerFields(Strict):
+    name: Name
+    parameters: dict[str, str | int | float | bool | None] = Field(default_factory=dict)
+    seed: int = 0
+
+
+class MadeFrom(Strict):
+    """SHA-256 of each input's canonical form."""
+
+    topologies: dict[str, str]
+    cluster: str
+    profile: str | None = None
+
+
+class Inputs(Strict):
+    """The inputs themselves, each in its own format."""
+
+    topologies: Annotated[list[dict[str, Any]], Field(min_length=1)]
+    cluster: dict[str, Any]
+    profile: dict[str, Any] | None = None
+    weighted: bool = False
+    given_counts: list[Count] | None = None
+
+
+class MachineLoadFields(Strict):
+    machine: str
+    instances: Count
+    cpu_points: NotNegative
+    usable_cpu_points: NotNegative
+    memory_mb: NotNegative | None = None
+
+
+class PredictedFields(Strict):
+    """What the cost model says of the plan, at its sustainable rate."""
+
+    rate_per_s: dict[str, NotNegative] = Field(default_factory=dict)
+    scale: NotNegative | None = Field(None, description="Common factor on the demands.")
+    throughput_per_s: NotNegative | None = None
+    limited_by: str = ""
+    bound_scale: NotNegative | None = Field(None, description="No plan can exceed this scale.")
+    bound_kind: str = ""
+    gap: NotNegative | None = Field(None, description="Fraction of the bound not reached.")
+    proven_optimal: bool = False
+    machines: list[MachineLoadFields] = Field(default_factory=list)
+    violations: list[str] = Field(default_factory=list)
+
+
+class MoveFields(Strict):
+    component: str
+    instance: Annotated[int, Field(ge=0)]
+    machine: str
+    slot: Annotated[int, Field(ge=0)] = 0
+
+
+class ContingencyFields(Strict):
+    machine: str
+    moves: list[MoveFields]
+    rate_left_per_s: NotNegative | None = None
+
+
+class PlanFile(FileModel):
+    """Who runs where, what was asked, by which scheduler, and what is predicted."""
+
+    FORMAT: ClassVar[str] = "penstock/plan"
+    format: Literal["penstock/plan"]
+    scheduler: SchedulerFields
+    made_from: MadeFrom
+    predicted: PredictedFields
+    notes: list[str] = Field(default_factory=list)
+    topologies: list[PlacedTopology]
+    if_lost: list[ContingencyFields] = Field(default_factory=list)
+    inputs: Inputs
+
+
+def plan_to_dict(plan: Plan) -> dict[str, object]:
+    """The plan as its file says it."""
+    problem = plan.problem
+    topologies = {t.name: topology_to_dict(t) for t in problem.topologies}
+    cluster = cluster_to_dict(problem.cluster)
+    profile = profile_to_dict(problem.profile) if problem.profile else None
+    return {
+        "format": PlanFile.FORMAT,
+        "version": 1,
+        "scheduler": {
+            "name": plan.scheduler,
+            "parameters": dict(plan.parameters),
+            "seed": plan.seed,
+        },
+        "made_from": {
+            "topologies": {name: fingerprint(t) for name, t in topologies.items()},
+            "cluster": fingerprint(cluster),
+            "profile": fingerprint(profile) if profile else None,
+        },
+        "predicted": _predicted_dict(plan.predicted),
+        "notes": list(plan.notes),
+        "topologies": _placed_dicts(problem, plan.placement),
+        "if_lost": [_contingency_dict(c) for c in plan.if_lost],
+        "inputs": {
+            "topologies": list(topologies.values()),
+            "cluster": cluster,
+            "profile": profile,
+            "weighted": problem.weighted,
+            "given_counts": list(problem.given_counts) if problem.given_counts else None,
+        },
+    }
+
+
+def _placed_dicts(problem: Problem, placement: Placement) -> list[dict[str, object]]:
+    names = [machine.name for machine in problem.cluster.machines]
+    starts = placement.starts(len(problem.components))
+    machine, slot = placement.machine.tolist(), placement.slot.tolist()
+    share: list[float] = placement.share.tolist()
+
+    def instance(i: int) -> dict[str, object]:
+        place: dict[str, object] = {"machine": names[machine[i]], "slot": slot[i]}
+        return place if np.isnan(share[i]) else place | {"share": share[i]}
+
+    return [
+        {
+            "name": topology.name,
+            "components": {
+                component.name: [
+                    instance(i) for i in range(starts[first + c], starts[first + c + 1])
+                ]
+                for c, component in enumerate(topology.components)
+            },
+        }
+        for topology, first in zip(problem.topologies, problem.first_component, strict=True)
+    ]
+
+
+def _predicted_dict(predicted: Prediction) -> dict[str, object]:
+    return {
+        "rate_per_s": dict(predicted.rate_per_s),
+        "scale": predicted.scale,
+        "throughput_per_s": predicted.throughput_per_s,
+        "limited_by": predicted.limited_by,
+        "bound_scale": predicted.bound_scale,
+        "bound_kind": predicted.bound_kind,
+        "gap": predicted.gap,
+        "proven_optimal": predicted.proven_optimal,
+        "machines": [
+            {
+                "machine": load.machine,
+                "instances": load.instances,
+                "cpu_points": load.cpu_points,
+                "usable_cpu_points": load.usable_cpu_points,
+            }
+            | given({"memory_mb": load.memory_mb})
+            for load in predicted.machines
+        ],
+        "violations": list(predicted.violations),
+    }
+
+
+def _contingency_dict(contingency: Contingency) -> dict[str, object]:
+    return {
+        "machine": contingency.machine,
+        "moves": [
+            {"component": component, "instance": index, "machine": machine, "slot": slot}
+            for component, index, machine, slot in contingency.moves
+        ],
+        "rate_left_per_s": contingency.rate_left_per_s,
+    }
+
+
+def plan_from(document: Document) -> Plan:
+    """The plan in a document, checked against the inputs it carries."""
+    file, findings = check(document, PlanFile)
+    if file is None:
+        raise InputError(*findings)
+    problem = _problem(document, file)
+    findings = _reference_findings(document, file, problem)
+    if findings:
+        raise InputError(*findings)
+    return Plan(
+        problem=problem,
+        placement=_placement(file, problem),
+        scheduler=file.scheduler.name,
+        parameters=file.scheduler.parameters,
+        seed=file.scheduler.seed,
+        predicted=_prediction(file.predicted),
+        notes=tuple(file.notes),
+        if_lost=tuple(
+            Contingency(
+                c.machine,
+                tuple((m.component, m.instance, m.machine, m.slot) for m in c.moves),
+                c.rate_left_per_s,
+            )
+            for c in file.if_lost
+        ),
+    )
+
+
+def _problem(document: Document, file: PlanFile) -> Problem:
+    inputs = file.inputs
+    parts = {
+        "cluster": (inputs.cluster, file.made_from.cluster),
+        "profile": (inputs.profile, file.made_from.profile),
+    }
+    findings = [
+        document.finding(("inputs", name), "was changed after the plan was made; plan again")
+        for name, (value, expected) in parts.items()
+        if (fingerprint(value) if value is not None else None) != expected
+    ]
+    for i, topology in enumerate(inputs.topologies):
+        if file.made_from.topologies.get(str(topology.get("name"))) != fingerprint(topology):
+            place: Place = ("inputs", "topologies", i)
+            message = "was changed after the plan was made; plan again"
+            findings.append(document.finding(place, message))
+    if findings:
+        raise InputError(*findings)
+
+    def part(value: dict[str, Any], name: str) -> Document:
+        return document_of(value, f"{document.name} inputs.{name}")
+
+    problem = build(
+        [topology_from(part(t, f"topologies[{i}]")) for i, t in enumerate(inputs.topologies)],
+        cluster_from(part(inputs.cluster, "cluster")),
+        profile_from(part(inputs.profile, "profile")) if inputs.profile is not None else None,
+        weighted=inputs.weighted,
+    )
+    if inputs.given_counts is None:
+        return problem
+    if len(inputs.given_counts) != len(problem.components):
+        place = ("inputs", "given_counts")
+        count = len(problem.components)
+        raise InputError(document.finding(place, f"must have one count for each of {count}"))
+    return problem.with_counts(inputs.given_counts)
+
+
+def _reference_findings(document: Document, file: PlanFile, problem: Problem) -> list[Finding]:
+    findings = []
+    machines = problem.cluster.machine_index
+    known = {t.name: t for t in problem.topologies}
+    placed = [t.name for t in file.topologies]
+    if len(set(placed)) < len(placed):
+        findings.append(document.finding(("topologies",), "a topology is placed twice"))
+    for i, topology in enumerate(file.topologies):
+        at: Place = ("topologies", i)
+        if topology.name not in known:
+            message = unknown_name("topology", topology.name, known)
+            findings.append(document.finding((*at, "name"), message))
+            continue
+        names = known[topology.name].index
+        for component, instances in topology.components.items():
+            where: Place = (*at, "components", component)
+            if component not in names:
+                message = unknown_name("component", component, names)
+                findings.append(document.finding(where, message))
+            for j, instance in enumerate(instances):
+                if instance.machine not in machines:
+                    message = unknown_name("machine", instance.machine, machines)
+                    findings.append(document.finding((*where, j, "machine"), message))
+            findings += _share_findings(document, where, [i.share for i in instances])
+    if not any(t.components.get(c) for t in file.topologies for c in t.components):
+        findings.append(document.finding(("topologies",), "nothing is placed"))
+    return findings
+
+
+def _share_findings(document: Document, where: Place, shares: list[float | None]) -> list[Finding]:
+    some = [share for share in shares if share is not None]
+    if not some:
+        return []
+    if len(some) < len(shares):
+        return [document.finding(where, "some instances have a share and some have none")]
+    if abs(sum(some) - 1.0) > _SHARES_SUM_WITHIN:
+        return [document.finding(where, f"the shares add up to {sum(some):g}, not 1")]
+    return []
+
+
+def _placement(file: PlanFile, problem: Problem) -> Placement:
+    first = {t.name: f for t, f in zip(problem.topologies, problem.first_component, strict=True)}
+    index = {t.name: t.index for t in problem.topologies}
+    rows = [
+        (first[t.name] + index[t.name][component], i.machine, i.slot, i.share)
+        for t in file.topologies
+        for component, instances in t.components.items()
+        for i in instances
+    ]
+    machines = problem.cluster.machine_index
+    return Placement.of(
+        [c for c, _, _, _ in rows],
+        [machines[m] for _, m, _, _ in rows],
+        [s for _, _, s, _ in rows],
+        [np.nan if share is None else share for _, _, _, share in rows],
+    )
+
+
+def _prediction(fields: PredictedFields) -> Prediction:
+    return Prediction(
+        rate_per_s=tuple(fields.rate_per_s.items()),
+        scale=fields.scale,
+        throughput_per_s=fields.throughput_per_s,
+        limited_by=fields.limited_by,
+        bound_scale=fields.bound_scale,
+        bound_kind=fields.bound_kind,
+        proven_optimal=fields.proven_optimal,
+        machines=tuple(MachineLoad(**load.model_dump()) for load in fields.machines),
+        violations=tuple(fields.violations),
+    )

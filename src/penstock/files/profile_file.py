@@ -1,0 +1,140 @@
+"""The profile format: costs per row (kind of work) and machine type, and measured streams."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from penstock.errors import InputError
+from penstock.files.document import Document
+from penstock.files.schema import Count, FileModel, Name, NotNegative, Strict, check
+from penstock.files.topology_file import given
+from penstock.model.profile import Cost, Origin, Profile, StreamMeasure
+from penstock.model.topology import DEFAULT_STREAM
+
+
+class CostFields(Strict):
+    """CPU points on one machine type."""
+
+    e: NotNegative = Field(description="Points per tuple/s.")
+    met: NotNegative = Field(description="Points per instance, whatever the rate.")
+    e_remote: NotNegative = Field(0.0, description="Extra per tuple/s crossing the process.")
+    e_error: NotNegative | None = Field(None, description="Standard error of e.")
+    met_error: NotNegative | None = Field(None, description="Standard error of met.")
+    samples: Count | None = None
+    extrapolated: bool = Field(False, description="Estimated from other types.")
+
+
+class RowFields(Strict):
+    """One kind of work; components name it with profile."""
+
+    memory_mb: NotNegative | None = Field(None, description="Memory of one instance.")
+    on: Annotated[dict[Name, CostFields], Field(min_length=1)] = Field(
+        description="Costs by machine type."
+    )
+
+
+class StreamMeasureFields(Strict):
+    """A measured stream; replaces what the topology declares."""
+
+    source: Name
+    target: Name
+    stream: Name = DEFAULT_STREAM
+    topology: str = Field("", description="Only for this topology; else for all.")
+    selectivity: NotNegative | None = None
+    selectivity_error: NotNegative | None = None
+    tuple_bytes: NotNegative | None = None
+
+
+class ProfileFile(FileModel):
+    """What a tuple and an idle instance cost."""
+
+    FORMAT: ClassVar[str] = "penstock/profile"
+    format: Literal["penstock/profile"]
+    name: Name
+    description: str = ""
+    origin: Annotated[Origin, Field(strict=False)] = Field(
+        description="Where the numbers come from."
+    )
+    source: str = Field("", description="The paper, run or assumption behind them.")
+    rows: Annotated[dict[Name, RowFields], Field(min_length=1)]
+    streams: list[StreamMeasureFields] = Field(default_factory=list)
+
+
+def profile_from(document: Document) -> Profile:
+    """The profile in a document, or an error with everything that is wrong with it."""
+    file, findings = check(document, ProfileFile)
+    if file is None:
+        raise InputError(*findings)
+    return Profile(
+        name=file.name,
+        costs=tuple(
+            Cost(row, kind, **cost.model_dump())
+            for row, fields in file.rows.items()
+            for kind, cost in fields.on.items()
+        ),
+        memory_mb=tuple(
+            (row, fields.memory_mb)
+            for row, fields in file.rows.items()
+            if fields.memory_mb is not None
+        ),
+        streams=tuple(
+            StreamMeasure(
+                m.source,
+                m.target,
+                m.stream,
+                m.topology,
+                m.selectivity,
+                m.selectivity_error,
+                m.tuple_bytes,
+            )
+            for m in file.streams
+        ),
+        origin=file.origin,
+        source=file.source,
+    )
+
+
+def profile_to_dict(profile: Profile) -> dict[str, object]:
+    """The profile as its file says it; what equals the default is left out."""
+    memory = dict(profile.memory_mb)
+    rows: dict[str, object] = {
+        row: given({"memory_mb": memory.get(row)})
+        | {"on": {c.machine_type: _cost_dict(c) for c in profile.costs if c.row == row}}
+        for row in profile.rows
+    }
+    head: dict[str, object] = {
+        "format": ProfileFile.FORMAT,
+        "version": 1,
+        "name": profile.name,
+        "origin": profile.origin.value,
+    }
+    streams = [_measure_dict(measure) for measure in profile.streams]
+    return head | given(
+        {"source": profile.source or None, "rows": rows, "streams": streams or None}
+    )
+
+
+def _cost_dict(cost: Cost) -> dict[str, object]:
+    return {"e": cost.e, "met": cost.met} | given(
+        {
+            "e_remote": cost.e_remote or None,
+            "e_error": cost.e_error,
+            "met_error": cost.met_error,
+            "samples": cost.samples,
+            "extrapolated": cost.extrapolated or None,
+        }
+    )
+
+
+def _measure_dict(measure: StreamMeasure) -> dict[str, object]:
+    return {"source": measure.source, "target": measure.target} | given(
+        {
+            "stream": measure.name if measure.name != DEFAULT_STREAM else None,
+            "topology": measure.topology or None,
+            "selectivity": measure.selectivity,
+            "selectivity_error": measure.selectivity_error,
+            "tuple_bytes": measure.tuple_bytes,
+        }
+    )

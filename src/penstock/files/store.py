@@ -1,0 +1,101 @@
+"""Load anything we know from a path; save anything we make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from pydantic import BaseModel
+
+from penstock.errors import Finding, InputError, UnknownNameError, close_match, shown
+from penstock.files import flux, production
+from penstock.files.cluster_file import ClusterFile, cluster_from, cluster_to_dict
+from penstock.files.document import Document, document_of, read_document
+from penstock.files.plan_file import PlanFile, plan_from, plan_to_dict
+from penstock.files.profile_file import ProfileFile, profile_from, profile_to_dict
+from penstock.files.topology_file import TopologyFile, topology_from, topology_to_dict
+from penstock.files.writer import to_json, to_yaml, write_text
+from penstock.model.cluster import Cluster
+from penstock.model.plan import Plan
+from penstock.model.problem import Problem
+from penstock.model.profile import Profile
+from penstock.model.topology import Topology
+
+Loaded: TypeAlias = Topology | Cluster | Profile | Plan | Problem
+
+_READERS: dict[str, Callable[[Document], Loaded]] = {
+    TopologyFile.FORMAT: topology_from,
+    ClusterFile.FORMAT: cluster_from,
+    ProfileFile.FORMAT: profile_from,
+    PlanFile.FORMAT: plan_from,
+}
+_SCHEMAS: dict[str, type[BaseModel]] = {
+    "topology": TopologyFile,
+    "cluster": ClusterFile,
+    "profile": ProfileFile,
+    "plan": PlanFile,
+}
+FORMATS = tuple(_SCHEMAS)
+
+
+def load(source: str | Path | Mapping[str, Any]) -> Loaded:
+    """A file in one of our formats, a Flux topology, a production cluster's folder, or a dict."""
+    if isinstance(source, Mapping):
+        return _from_document(document_of(dict(source), "input"))
+    path = Path(source)
+    if production.is_production_folder(path):
+        return production.load_production(path)
+    return _from_document(read_document(path))
+
+
+def _from_document(document: Document) -> Loaded:
+    if not isinstance(document.value, dict):
+        message = f"must be a mapping of fields to values, not {shown(document.value)}"
+        raise InputError(document.finding((), message))
+    if flux.is_flux(document.value):
+        return flux.topology_from_flux(document)
+    kind = document.value.get("format")
+    if kind is None:
+        known = ", ".join(_READERS)
+        raise InputError(document.finding((), f"has no format field; say which: {known}"))
+    reader = _READERS.get(kind) if isinstance(kind, str) else None
+    if reader is None:
+        close = close_match(str(kind), list(_READERS))
+        hint = f'did you mean "{close}"?' if close else f"known: {', '.join(_READERS)}"
+        raise InputError(document.finding(("format",), f"no format {shown(kind)}; {hint}"))
+    return reader(document)
+
+
+def to_dict(value: Topology | Cluster | Profile | Plan) -> dict[str, object]:
+    """A value as its file says it."""
+    if isinstance(value, Topology):
+        return topology_to_dict(value)
+    if isinstance(value, Cluster):
+        return cluster_to_dict(value)
+    if isinstance(value, Profile):
+        return profile_to_dict(value)
+    return plan_to_dict(value)
+
+
+def dumps(value: Topology | Cluster | Profile | Plan, *, json: bool = True) -> str:
+    """A value as the text of its file."""
+    return to_json(to_dict(value)) if json else to_yaml(to_dict(value))
+
+
+def save(value: Topology | Cluster | Profile | Plan, path: str | Path) -> None:
+    """Write a value; the suffix says whether as JSON or YAML."""
+    path = Path(path)
+    try:
+        write_text(path, dumps(value, json=path.suffix.lower() == ".json"))
+    except OSError as error:
+        message = f"cannot be written: {error.strerror or error}"
+        raise InputError(Finding(message, str(path))) from None
+
+
+def json_schema(name: str) -> dict[str, Any]:
+    """The JSON Schema (2020-12) of a format."""
+    if name not in _SCHEMAS:
+        raise UnknownNameError("format", name, FORMATS)
+    schema = _SCHEMAS[name].model_json_schema()
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema"} | schema

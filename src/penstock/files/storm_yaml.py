@@ -1,0 +1,94 @@
+"""``storm.yaml`` of supervisors to a cluster: the keys R-Storm's scheduler reads, one file each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from penstock.errors import Finding, InputError
+from penstock.files.document import document_of, read_document
+from penstock.files.schema import as_mapping, check
+from penstock.model.cluster import DEFAULT_SLOTS, Cluster, Machine, MachineType
+
+#: Storm's own defaults (defaults.yaml of 2.x).
+_DEFAULT_CPU = 400.0
+_DEFAULT_MEMORY_MB = 4096.0
+_POINTS_PER_CORE = 100.0
+#: Where a supervisor's metadata may say what type of machine it is, and in which rack.
+_TYPE_KEYS = ("machine-type", "machine_type", "type")
+_RACK_KEYS = ("rack", "rack-id", "rack_id")
+
+
+class _SupervisorKeys(BaseModel):
+    """The keys of storm.yaml that say what a supervisor offers; the rest is not our business."""
+
+    model_config = ConfigDict(extra="ignore", strict=True, populate_by_name=True)
+
+    cpu: Annotated[float, Field(gt=0, allow_inf_nan=False)] = Field(
+        _DEFAULT_CPU, alias="supervisor.cpu.capacity"
+    )
+    memory_mb: Annotated[float, Field(gt=0, allow_inf_nan=False)] = Field(
+        _DEFAULT_MEMORY_MB, alias="supervisor.memory.capacity.mb"
+    )
+    ports: list[Annotated[int, Field(ge=1, le=65535)]] | None = Field(
+        None, alias="supervisor.slots.ports"
+    )
+    host: str = Field("", alias="storm.local.hostname")
+    meta: dict[str, Any] | None = Field(None, alias="supervisor.scheduler.meta")
+
+
+def cluster_from_storm_yaml(paths: Sequence[str | Path], name: str = "storm") -> Cluster:
+    """A cluster of the supervisors whose storm.yaml files are given, in that order."""
+    if not paths:
+        raise InputError("no storm.yaml given")
+    findings: list[Finding] = []
+    machines: list[Machine] = []
+    types: dict[tuple[float, float, int, str], MachineType] = {}
+    for path in paths:
+        document = read_document(path)
+        if document.value is None:  # all lines commented out: everything is Storm's default
+            document = document_of({}, str(path))
+        keys, wrong = check(document, _SupervisorKeys)
+        findings += wrong
+        if keys is None:
+            continue
+        kind = _machine_type(keys)
+        types.setdefault((kind.cpu_points, kind.memory_mb or 0.0, kind.slots, kind.name), kind)
+        machine = keys.host or _name_from(Path(path))
+        meta = as_mapping(keys.meta)
+        rack = next((str(meta[key]) for key in _RACK_KEYS if key in meta), "rack-1")
+        if machine in {m.name for m in machines}:
+            message = f'a second supervisor named "{machine}"; set storm.local.hostname'
+            findings.append(Finding(message, str(path)))
+        machines.append(Machine(machine, kind.name, rack=rack, host=keys.host))
+    repeated = [t.name for t in types.values()]
+    for type_name in sorted({n for n in repeated if repeated.count(n) > 1}):
+        message = f'machine type "{type_name}" has unequal CPU, memory or slots in different files'
+        findings.append(Finding(message))
+    if findings:
+        raise InputError(*findings)
+    return Cluster(name, tuple(types.values()), tuple(machines))
+
+
+def _machine_type(keys: _SupervisorKeys) -> MachineType:
+    slots = DEFAULT_SLOTS if keys.ports is None else max(1, len(keys.ports))
+    meta = as_mapping(keys.meta)
+    made_up = f"cpu{keys.cpu:g}-mem{keys.memory_mb:g}-slots{slots}"
+    return MachineType(
+        name=next((str(meta[key]) for key in _TYPE_KEYS if key in meta), made_up),
+        cpu_points=keys.cpu,
+        core_points=min(_POINTS_PER_CORE, keys.cpu),
+        memory_mb=keys.memory_mb,
+        slots=slots,
+    )
+
+
+def _name_from(path: Path) -> str:
+    """``host-a/conf/storm.yaml`` and ``host-a.yaml`` are both host-a."""
+    if path.stem != "storm":
+        return path.stem
+    folders = [part for part in path.parent.parts if part not in ("conf", "/", ".")]
+    return folders[-1] if folders else path.stem

@@ -1,0 +1,65 @@
+"""Values to text: JSON that is stable to the byte and pleasant in a diff, and YAML."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from pathlib import Path
+
+import yaml
+
+_WIDTH = 100
+
+
+def to_json(value: object) -> str:
+    """JSON in which whatever fits on a line stays on one; the same value gives the same bytes."""
+    return _render(value, 0) + "\n"
+
+
+def _render(value: object, depth: int) -> str:
+    flat = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    if len(flat) + 2 * depth <= _WIDTH or not isinstance(value, (dict, list)):
+        return flat
+    pad = "  " * (depth + 1)
+    if isinstance(value, dict):
+        parts = [
+            f"{pad}{json.dumps(key, ensure_ascii=False)}: {_render(item, depth + 1)}"
+            for key, item in value.items()
+        ]
+        opening, closing = "{", "}"
+    else:
+        parts = [pad + _render(item, depth + 1) for item in value]
+        opening, closing = "[", "]"
+    return f"{opening}\n" + ",\n".join(parts) + f"\n{'  ' * depth}{closing}"
+
+
+def to_yaml(value: object) -> str:
+    return yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=_WIDTH)
+
+
+def fingerprint(value: object) -> str:
+    """SHA-256 of a value, the same for every way of writing it down."""
+    canonical = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """All or nothing: a reader sees the old file or the new one, whatever happens in between."""
+    path = Path(path)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(text)
+        Path(temporary).chmod(0o666 & ~_umask())
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

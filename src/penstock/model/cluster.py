@@ -1,0 +1,188 @@
+"""A cluster: machines of a few types, in racks and regions, and the network between them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from functools import cached_property
+
+import numpy as np
+
+from penstock.model.arrays import BoolVector, FloatMatrix, FloatVector, IntVector, frozen
+
+#: Storm's own default number of supervisor slots.
+DEFAULT_SLOTS = 4
+
+
+class Hop(IntEnum):
+    """Where the other end of a stream is, nearest first. Also the network distance of SPEC 2b."""
+
+    SAME_PROCESS = 0
+    SAME_MACHINE = 1
+    SAME_RACK = 2
+    OTHER_RACK = 3
+    OTHER_REGION = 4
+
+    @property
+    def label(self) -> str:
+        return self.name.lower().replace("_", " ")
+
+
+@dataclass(frozen=True, slots=True)
+class MachineType:
+    """What machines of one type have in common. CPU in points: 100 is one machine or one core."""
+
+    name: str
+    cpu_points: float = 100.0
+    #: The most one single-threaded instance can use; ``None`` is the whole machine.
+    core_points: float | None = None
+    memory_mb: float | None = None
+    slots: int = DEFAULT_SLOTS
+    nic_mbps: float | None = None
+    #: What the machine itself, and each worker process on it, costs before any tuple.
+    base_cpu_points: float = 0.0
+    worker_cpu_points: float = 0.0
+    worker_memory_mb: float = 0.0
+    idle_watts: float | None = None
+    full_watts: float | None = None
+    price_per_hour: float | None = None
+    sockets: int | None = None
+    cores: int | None = None
+    ghz: float | None = None
+    flops_per_cycle: float | None = None
+
+    @property
+    def gflops(self) -> float | None:
+        """Node power as the thesis counts it (SPEC 3.6)."""
+        if self.cores is None or self.ghz is None or self.flops_per_cycle is None:
+            return None
+        return (self.sockets or 1) * self.cores * self.ghz * self.flops_per_cycle
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """One machine. ``host`` is what the engine calls it, where that differs from its name."""
+
+    name: str
+    type: str
+    rack: str = "rack-1"
+    region: str = "region-1"
+    host: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Latency of a hop and the bandwidth between its two ends (``None``: not a limit)."""
+
+    latency_ms: float = 0.0
+    bandwidth_mbps: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """A link per hop class; pairs of regions may differ from the ``OTHER_REGION`` link."""
+
+    links: tuple[Link, Link, Link, Link, Link] = (Link(), Link(), Link(), Link(), Link())
+    between_regions: tuple[tuple[str, str, Link], ...] = ()
+
+    def region_link(self, a: str, b: str) -> Link:
+        """The link from region ``a`` to region ``b``; given one way, it holds both ways."""
+        table = {(x, y): link for x, y, link in self.between_regions}
+        default = self.links[Hop.OTHER_REGION]
+        return table.get((a, b), table.get((b, a), default))
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Machines by name; their order is the order in which ties are broken."""
+
+    name: str
+    types: tuple[MachineType, ...]
+    machines: tuple[Machine, ...]
+    network: Network = field(default_factory=Network)
+    #: Fraction of each machine's CPU kept free.
+    headroom: float = 0.0
+    #: Requests mode: a worker is charged at least this much CPU.
+    worker_min_cpu_points: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not self.machines:
+            raise ValueError(f"cluster {self.name}: no machines")
+        if len(self.type_names) != len(self.types):
+            raise ValueError(f"cluster {self.name}: a machine type is named twice")
+        unknown = {m.type for m in self.machines} - set(self.type_names)
+        if unknown:
+            raise ValueError(f"cluster {self.name}: machines of unknown types {sorted(unknown)}")
+        if len(self.machine_index) != len(self.machines):
+            raise ValueError(f"cluster {self.name}: a machine is named twice")
+
+    @cached_property
+    def type_names(self) -> dict[str, int]:
+        """Position of each machine type by name."""
+        return {t.name: i for i, t in enumerate(self.types)}
+
+    @cached_property
+    def machine_index(self) -> dict[str, int]:
+        """Position of each machine by name."""
+        return {m.name: i for i, m in enumerate(self.machines)}
+
+    @cached_property
+    def type_of(self) -> IntVector:
+        """Type index of each machine, shape (machines,)."""
+        return frozen(np.array([self.type_names[m.type] for m in self.machines], dtype=np.int64))
+
+    @cached_property
+    def machines_per_type(self) -> IntVector:
+        """How many machines there are of each type, shape (types,)."""
+        return frozen(np.bincount(self.type_of, minlength=len(self.types)).astype(np.int64))
+
+    @cached_property
+    def racks(self) -> tuple[tuple[str, str], ...]:
+        """(region, rack) pairs in order of appearance: racks of two regions are never the same."""
+        return tuple(dict.fromkeys((m.region, m.rack) for m in self.machines))
+
+    @cached_property
+    def regions(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(m.region for m in self.machines))
+
+    @cached_property
+    def rack_of(self) -> IntVector:
+        """Rack index of each machine, shape (machines,)."""
+        index = {rack: i for i, rack in enumerate(self.racks)}
+        return frozen(np.array([index[m.region, m.rack] for m in self.machines], dtype=np.int64))
+
+    @cached_property
+    def region_of(self) -> IntVector:
+        """Region index of each machine, shape (machines,)."""
+        index = {region: i for i, region in enumerate(self.regions)}
+        return frozen(np.array([index[m.region] for m in self.machines], dtype=np.int64))
+
+    @cached_property
+    def region_latency_ms(self) -> FloatMatrix:
+        """Latency between regions, shape (regions, regions); the diagonal is not used."""
+        return frozen(
+            np.array(
+                [
+                    [self.network.region_link(a, b).latency_ms for b in self.regions]
+                    for a in self.regions
+                ]
+            )
+        )
+
+    def per_type(self, attribute: str, missing: float = np.nan) -> FloatVector:
+        """One number per machine type; ``missing`` where the type does not say."""
+        return frozen(_numbers([getattr(t, attribute) for t in self.types], missing))
+
+    @cached_property
+    def usable_cpu_per_type(self) -> FloatVector:
+        """CPU points a machine of each type offers after headroom, shape (types,)."""
+        return frozen(self.per_type("cpu_points") * (1.0 - self.headroom))
+
+    @cached_property
+    def has_nic(self) -> BoolVector:
+        return frozen(~np.isnan(self.per_type("nic_mbps")))
+
+
+def _numbers(values: Sequence[float | None], missing: float) -> FloatVector:
+    return np.array([missing if value is None else value for value in values], dtype=np.float64)

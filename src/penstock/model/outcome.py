@@ -1,0 +1,45 @@
+"""What a scheduler answers: a placement, or what is missing for one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.model.placement import Placement
+
+
+@dataclass(frozen=True, slots=True)
+class Shortfall:
+    """Why something could not be placed. "No plan exists" is an answer, not an exception."""
+
+    #: ``memory_mb``, ``cpu_points``, ``slots``, ``instances``.
+    resource: str
+    needed: float
+    available: float
+    topology: str = ""
+    component: str = ""
+    machine: str = ""
+
+    def __str__(self) -> str:
+        who = "/".join(part for part in (self.topology, self.component) if part)
+        where = f" on {self.machine}" if self.machine else ""
+        return f"{who}: needs {self.needed:g} {self.resource}, {self.available:g} available{where}"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A scheduler's answer. Topologies that were refused have no instance in ``placement``."""
+
+    placement: Placement | None
+    shortfalls: tuple[Shortfall, ...] = ()
+    #: Rounds of the algorithm's own loop.
+    iterations: int = 0
+    #: What the reader of the plan must know: assumptions, what was not looked at.
+    notes: tuple[str, ...] = ()
+    #: An upper bound on the scale proved by the scheduler itself, if it proves one.
+    bound_scale: float | None = None
+    #: Stopped by the budget or the user before it was done.
+    interrupted: bool = False
+
+    @property
+    def feasible(self) -> bool:
+        return self.placement is not None and not self.shortfalls

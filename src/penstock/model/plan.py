@@ -1,0 +1,74 @@
+"""A plan: a placement with what it was made from, by whom, and what is predicted for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from penstock.model.placement import Placement
+from penstock.model.problem import Problem
+
+Scalar: TypeAlias = str | int | float | bool | None
+
+
+@dataclass(frozen=True)
+class MachineLoad:
+    """What is predicted for one machine in use, at the sustainable rate."""
+
+    machine: str
+    instances: int
+    cpu_points: float
+    usable_cpu_points: float
+    memory_mb: float | None = None
+
+    @property
+    def utilisation(self) -> float:
+        return self.cpu_points / self.usable_cpu_points if self.usable_cpu_points else 0.0
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What the cost model says of a plan. Rates are ``None`` in requests mode and with cycles."""
+
+    rate_per_s: tuple[tuple[str, float], ...] = ()
+    scale: float | None = None
+    throughput_per_s: float | None = None
+    limited_by: str = ""
+    #: Upper bound on the scale that no plan can exceed, which bound it is, and the gap to it.
+    bound_scale: float | None = None
+    bound_kind: str = ""
+    proven_optimal: bool = False
+    machines: tuple[MachineLoad, ...] = ()
+    violations: tuple[str, ...] = ()
+
+    @property
+    def gap(self) -> float | None:
+        """Fraction of the bound that the plan leaves on the table."""
+        if self.scale is None or not self.bound_scale:
+            return None
+        return max(0.0, 1.0 - self.scale / self.bound_scale)
+
+
+@dataclass(frozen=True)
+class Contingency:
+    """Where the instances of one machine go if it is lost. Filled by later planners."""
+
+    machine: str
+    #: (component label, index within the component, machine, slot)
+    moves: tuple[tuple[str, int, str, int], ...]
+    rate_left_per_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A placement of a problem, self-contained: its file can be shown, simulated and applied."""
+
+    problem: Problem
+    placement: Placement
+    scheduler: str
+    parameters: Mapping[str, Scalar] = field(default_factory=dict)
+    seed: int = 0
+    predicted: Prediction = field(default_factory=Prediction)
+    notes: tuple[str, ...] = ()
+    if_lost: tuple[Contingency, ...] = ()

@@ -1,0 +1,329 @@
+"""The problem: topologies, cluster and profile flattened into arrays a scheduler computes on.
+
+Components of all topologies stand in one list, topology after topology. Machine-type columns are
+those of the cluster. Rates are in units of the *scale*: at scale s, topology i takes in
+``s * demand[i]`` tuples/s, so for a single topology without a declared demand the scale is its
+input rate itself (SPEC 2b: the sustainable rate of several is a common factor on their demands).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from penstock.errors import CycleError, Finding, InputError, NotMeasuredError, close_match
+from penstock.model.arrays import BoolVector, FloatMatrix, FloatVector, IntVector, frozen
+from penstock.model.cluster import Cluster
+from penstock.model.profile import Cost, Profile, StreamMeasure
+from penstock.model.topology import Component, Grouping, Kind, Stream, Topology
+
+#: Stands for "no limit" in integer arrays.
+UNLIMITED = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True, slots=True)
+class FlatStream:
+    """A stream between flattened components, measured values in place of declared ones."""
+
+    source: int
+    target: int
+    grouping: Grouping
+    selectivity: float
+    tuple_bytes: float
+    keys: int
+    key_skew: float
+    declared: Stream
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is to be planned. Made by :func:`build`, which checks that the parts fit."""
+
+    topologies: tuple[Topology, ...]
+    cluster: Cluster
+    profile: Profile | None = None
+    #: Schedulers may give instances unequal shares (weighted grouping).
+    weighted: bool = False
+    #: Instance counts laid down from outside, one per component, in place of the topology's.
+    given_counts: tuple[int, ...] | None = None
+
+    # -- components ---------------------------------------------------------------------------
+
+    @cached_property
+    def components(self) -> tuple[Component, ...]:
+        return tuple(c for topology in self.topologies for c in topology.components)
+
+    @cached_property
+    def topology_of(self) -> IntVector:
+        """Topology index of each component, shape (components,)."""
+        sizes = [len(topology.components) for topology in self.topologies]
+        return frozen(np.repeat(np.arange(len(sizes)), sizes).astype(np.int64))
+
+    @cached_property
+    def first_component(self) -> tuple[int, ...]:
+        """Flattened index of each topology's first component."""
+        sizes = [len(topology.components) for topology in self.topologies]
+        return tuple(int(start) for start in np.cumsum([0, *sizes[:-1]]))
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """Component names, with the topology's in front where there are several."""
+        if len(self.topologies) == 1:
+            return tuple(c.name for c in self.components)
+        return tuple(f"{t.name}/{c.name}" for t in self.topologies for c in t.components)
+
+    @cached_property
+    def demand(self) -> FloatVector:
+        """Tuples/s of each topology at scale 1, shape (topologies,)."""
+        declared = [topology.demand_per_s for topology in self.topologies]
+        return frozen(np.array([1.0 if d is None else d for d in declared]))
+
+    @cached_property
+    def spout_rate(self) -> FloatVector:
+        """Input of each spout at scale 1 (0 for bolts), shape (components,)."""
+        rates: list[float] = []
+        for topology, demand in zip(self.topologies, self.demand, strict=True):
+            shares = [c.share if c.kind is Kind.SPOUT else 0.0 for c in topology.components]
+            total = sum(shares)
+            rates += [demand * share / total if total else 0.0 for share in shares]
+        return frozen(np.array(rates))
+
+    @cached_property
+    def counts_asked(self) -> tuple[int | None, ...]:
+        """Instance counts laid down, by the caller or the topology; ``None`` where neither does."""
+        if self.given_counts is not None:
+            return self.given_counts
+        return tuple(c.instances for c in self.components)
+
+    @cached_property
+    def most_instances(self) -> IntVector:
+        limits = [c.most_instances for c in self.components]
+        return frozen(np.array([UNLIMITED if m is None else m for m in limits], dtype=np.int64))
+
+    @cached_property
+    def counts_for_throughput(self) -> BoolVector:
+        """Components whose rate is throughput in the papers' sense: all but ackers."""
+        return frozen(np.array([c.kind is not Kind.ACKER for c in self.components]))
+
+    @cached_property
+    def memory_mb(self) -> FloatVector:
+        """Memory per instance, NaN where neither profile nor topology says, (components,)."""
+        measured = dict(self.profile.memory_mb) if self.profile else {}
+        values = [measured.get(c.cost_row, c.memory_mb) for c in self.components]
+        return frozen(np.array([np.nan if v is None else v for v in values]))
+
+    @cached_property
+    def onheap_mb(self) -> FloatVector:
+        """The part of ``memory_mb`` on the worker's heap; 0 where unknown."""
+        offheap = np.array([c.offheap_mb for c in self.components])
+        return frozen(np.maximum(np.nan_to_num(self.memory_mb) - offheap, 0.0))
+
+    @cached_property
+    def cpu_request(self) -> FloatVector:
+        """CPU points asked for per instance, NaN where not declared, (components,)."""
+        asked = [c.cpu_points for c in self.components]
+        return frozen(np.array([np.nan if a is None else a for a in asked]))
+
+    # -- streams ------------------------------------------------------------------------------
+
+    @cached_property
+    def streams(self) -> tuple[FlatStream, ...]:
+        flat = []
+        for topology, first in zip(self.topologies, self.first_component, strict=True):
+            for stream in topology.streams:
+                measure = self._measures.get((topology.name, *_ends(stream))) or self._measures.get(
+                    ("", *_ends(stream))
+                )
+                flat.append(_flatten(stream, topology, first, measure))
+        return tuple(flat)
+
+    @cached_property
+    def _measures(self) -> dict[tuple[str, str, str, str], StreamMeasure]:
+        measures = self.profile.streams if self.profile else ()
+        return {(m.topology, m.source, m.target, m.name): m for m in measures}
+
+    @cached_property
+    def streams_from(self) -> tuple[tuple[int, ...], ...]:
+        """Indices of the streams leaving each component."""
+        leaving: list[list[int]] = [[] for _ in self.components]
+        for i, stream in enumerate(self.streams):
+            leaving[stream.source].append(i)
+        return tuple(tuple(streams) for streams in leaving)
+
+    @cached_property
+    def order(self) -> tuple[int, ...]:
+        """Components, sources before targets. Raises :class:`CycleError` on a cycle."""
+        findings = [
+            Finding(
+                f"cycle {' -> '.join(t.cycle)}; the rate model needs a topology without cycles "
+                "(schedulers that need no rates still place it)",
+                field=f"topology {t.name}",
+            )
+            for t in self.topologies
+            if t.order is None
+        ]
+        if findings:
+            raise CycleError(*findings)
+        return tuple(
+            first + c
+            for t, first in zip(self.topologies, self.first_component, strict=True)
+            for c in t.order or ()
+        )
+
+    @property
+    def acyclic(self) -> bool:
+        return all(topology.order is not None for topology in self.topologies)
+
+    # -- costs --------------------------------------------------------------------------------
+
+    @property
+    def has_costs(self) -> bool:
+        """False in requests mode."""
+        return self.profile is not None
+
+    @property
+    def has_rates(self) -> bool:
+        """Whether the rate model applies: costs known and no cycle."""
+        return self.has_costs and self.acyclic
+
+    @cached_property
+    def _costs(self) -> tuple[tuple[Cost, ...], ...]:
+        if self.profile is None:
+            raise NotMeasuredError(
+                "this problem has no profile, only requests; rates need one (--profile)"
+            )
+        table = self.profile.by_place
+        return tuple(
+            tuple(
+                # Only a type without machines may be missing (build sees to it).
+                table.get((c.cost_row, t.name), Cost(c.cost_row, t.name, e=np.inf, met=0.0))
+                for t in self.cluster.types
+            )
+            for c in self.components
+        )
+
+    @cached_property
+    def e(self) -> FloatMatrix:
+        """CPU points per tuple/s, shape (components, types)."""
+        return frozen(np.array([[cost.e for cost in row] for row in self._costs]))
+
+    @cached_property
+    def met(self) -> FloatMatrix:
+        """Fixed CPU points per instance, shape (components, types)."""
+        return frozen(np.array([[cost.met for cost in row] for row in self._costs]))
+
+    @cached_property
+    def e_remote(self) -> FloatMatrix:
+        """Extra points per tuple/s entering or leaving a process, shape (components, types)."""
+        return frozen(np.array([[cost.e_remote for cost in row] for row in self._costs]))
+
+    @cached_property
+    def has_remote_cost(self) -> bool:
+        return bool(np.any(self.e_remote > 0))
+
+    @cached_property
+    def instance_points(self) -> FloatMatrix:
+        """The most CPU one instance can use: its threads' cores, shape (components, types)."""
+        machine = self.cluster.usable_cpu_per_type
+        core = self.cluster.per_type("core_points")
+        threads = np.array([c.threads for c in self.components])
+        limit = np.where(np.isnan(core), machine, threads[:, None] * core)
+        return frozen(np.minimum(limit, machine))
+
+    # -- variants -----------------------------------------------------------------------------
+
+    def with_counts(self, counts: Sequence[int]) -> Problem:
+        """The same problem with every instance count laid down."""
+        return replace(self, given_counts=tuple(int(count) for count in counts))
+
+
+def build(
+    topologies: Topology | Sequence[Topology],
+    cluster: Cluster,
+    profile: Profile | None = None,
+    *,
+    weighted: bool = False,
+) -> Problem:
+    """A problem whose parts fit together, or an error with everything that does not."""
+    given = (topologies,) if isinstance(topologies, Topology) else tuple(topologies)
+    if not given:
+        raise InputError("no topology given")
+    problem = Problem(given, cluster, profile, weighted)
+    findings = [*_demand_findings(given), *_cost_findings(problem)]
+    if findings:
+        raise InputError(*findings)
+    return problem
+
+
+def _demand_findings(topologies: tuple[Topology, ...]) -> list[Finding]:
+    findings = []
+    names = [t.name for t in topologies]
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        findings.append(Finding(f'two topologies are named "{name}"; rename one'))
+    silent = [t.name for t in topologies if t.demand_per_s is None]
+    if silent and len(silent) < len(topologies):
+        findings.append(
+            Finding(
+                f"topologies {', '.join(silent)} declare no demand_per_s while others do; "
+                "declare it for all of them or for none"
+            )
+        )
+    return findings
+
+
+def _cost_findings(problem: Problem) -> list[Finding]:
+    if problem.profile is None:
+        return [
+            Finding(
+                "no profile and no cpu_points request; give --profile, or cpu_points and "
+                "instances in the topology",
+                field=f"component {label}",
+            )
+            for label, component in zip(problem.labels, problem.components, strict=True)
+            if component.cpu_points is None
+        ]
+    profile = problem.profile
+    used = [problem.cluster.types[i].name for i in np.unique(problem.cluster.type_of)]
+    findings = []
+    for row in dict.fromkeys(c.cost_row for c in problem.components):
+        if row not in profile.rows:
+            close = close_match(row, profile.rows)
+            hint = f'did you mean "{close}"?' if close else f"it has {', '.join(profile.rows)}"
+            findings.append(Finding(f'profile {profile.name} has no row "{row}"; {hint}'))
+            continue
+        missing = [name for name in used if (row, name) not in profile.by_place]
+        if missing:
+            findings.append(
+                Finding(
+                    f'profile {profile.name} has no cost of "{row}" on machine type '
+                    f"{', '.join(missing)} of cluster {problem.cluster.name}; "
+                    f"it has {', '.join(t for r, t in profile.by_place if r == row)}"
+                )
+            )
+    return findings
+
+
+def _ends(stream: Stream) -> tuple[str, str, str]:
+    return (stream.source, stream.target, stream.name)
+
+
+def _flatten(
+    stream: Stream, topology: Topology, first: int, measure: StreamMeasure | None
+) -> FlatStream:
+    selectivity, size = stream.selectivity, stream.tuple_bytes
+    if measure is not None:
+        selectivity = selectivity if measure.selectivity is None else measure.selectivity
+        size = size if measure.tuple_bytes is None else measure.tuple_bytes
+    return FlatStream(
+        source=first + topology.index[stream.source],
+        target=first + topology.index[stream.target],
+        grouping=stream.grouping,
+        selectivity=selectivity,
+        tuple_bytes=size,
+        keys=stream.keys,
+        key_skew=stream.key_skew,
+        declared=stream,
+    )

@@ -1,0 +1,88 @@
+"""A profile: what a tuple and an idle instance cost, per kind of work and machine type.
+
+Nasiri eq. 5: CPU of an instance is ``e * rate + met``. What was not measured is absent, never zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cached_property
+
+from penstock.model.topology import DEFAULT_STREAM
+
+
+class Origin(StrEnum):
+    """Where a profile's numbers come from; shown wherever they are used."""
+
+    MEASURED = "measured"
+    PUBLISHED = "published"
+    DERIVED = "derived"
+    ASSUMED = "assumed"
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """One row (kind of work) on one machine type, in CPU points."""
+
+    row: str
+    machine_type: str
+    #: Points per tuple/s.
+    e: float
+    #: Points per instance, whatever the rate.
+    met: float
+    #: Extra points per tuple/s that enters or leaves the process.
+    e_remote: float = 0.0
+    #: Standard errors, where the numbers were fitted.
+    e_error: float | None = None
+    met_error: float | None = None
+    samples: int | None = None
+    #: Estimated from other types, not measured on this one.
+    extrapolated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StreamMeasure:
+    """Measured selectivity and tuple size of a stream; where present they replace the declared."""
+
+    source: str
+    target: str
+    name: str = DEFAULT_STREAM
+    topology: str = ""
+    selectivity: float | None = None
+    selectivity_error: float | None = None
+    tuple_bytes: float | None = None
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Costs of kinds of work on machine types, with memory per instance and measured streams."""
+
+    name: str
+    costs: tuple[Cost, ...]
+    memory_mb: tuple[tuple[str, float], ...] = ()
+    streams: tuple[StreamMeasure, ...] = ()
+    origin: Origin = Origin.MEASURED
+    source: str = ""
+
+    @cached_property
+    def by_place(self) -> dict[tuple[str, str], Cost]:
+        """The cost of (row, machine type)."""
+        return {(cost.row, cost.machine_type): cost for cost in self.costs}
+
+    @cached_property
+    def rows(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(cost.row for cost in self.costs))
+
+    @cached_property
+    def machine_types(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(cost.machine_type for cost in self.costs))
+
+    def covers(self, rows: set[str], machine_types: set[str]) -> bool:
+        """Whether every row has a cost on every machine type."""
+        return all((row, kind) in self.by_place for row in rows for kind in machine_types)
+
+    def with_met(self, met: float) -> Profile:
+        """The same profile with one fixed overhead everywhere, for what-if studies."""
+        costs = tuple(replace(cost, met=met, met_error=None) for cost in self.costs)
+        return replace(self, costs=costs, origin=Origin.DERIVED)

@@ -1,0 +1,1 @@
+"""Results to tables, pictures, HTML and plain facts. Never prints, never plans."""

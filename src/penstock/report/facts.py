@@ -1,0 +1,105 @@
+"""The facts about one scheduler's answer, as every view (text, JSON, HTML) shows them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from penstock.evaluate.assess import Assessment
+from penstock.model.cluster import Hop
+from penstock.model.outcome import Outcome
+from penstock.model.plan import Plan
+
+
+@dataclass(frozen=True)
+class Facts:
+    """One row of a comparison. ``None`` where it is not known or does not apply."""
+
+    scheduler: str
+    placed: bool
+    instances: int = 0
+    machines_used: int = 0
+    workers: int = 0
+    scale: float | None = None
+    rate_per_s: dict[str, float] | None = None
+    throughput_per_s: float | None = None
+    sink_throughput_per_s: float | None = None
+    mean_sink_throughput_per_s: float | None = None
+    throughput_per_machine: float | None = None
+    bound_scale: float | None = None
+    gap: float | None = None
+    mean_utilisation: float | None = None
+    weighted_utilisation: float | None = None
+    #: Fraction of tuples by hop class, nearest first.
+    network_mix: dict[str, float] | None = None
+    mean_network_distance: float | None = None
+    mean_hop_latency_ms: float | None = None
+    watts: float | None = None
+    price_per_hour: float | None = None
+    limited_by: str = ""
+    seconds_to_plan: float = 0.0
+    shortfalls: tuple[str, ...] = ()
+    violations: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, object]:
+        return asdict(self)
+
+
+def facts(
+    scheduler: str,
+    plan: Plan | None,
+    judged: Assessment | None,
+    outcome: Outcome,
+    seconds: float,
+) -> Facts:
+    """Gather the facts; everything comes from the plan's own prediction and assessment."""
+    shortfalls = tuple(str(shortfall) for shortfall in outcome.shortfalls)
+    if plan is None:
+        return Facts(
+            scheduler,
+            placed=False,
+            seconds_to_plan=seconds,
+            shortfalls=shortfalls,
+            notes=outcome.notes,
+        )
+    predicted = plan.predicted
+    loads = predicted.machines
+    row = Facts(
+        scheduler,
+        placed=True,
+        instances=len(plan.placement),
+        machines_used=len(plan.placement.machines_used),
+        workers=len(plan.placement.workers),
+        scale=predicted.scale,
+        rate_per_s=dict(predicted.rate_per_s) or None,
+        throughput_per_s=predicted.throughput_per_s,
+        bound_scale=predicted.bound_scale,
+        gap=predicted.gap,
+        mean_utilisation=float(np.mean([load.utilisation for load in loads])) if loads else None,
+        limited_by=predicted.limited_by,
+        seconds_to_plan=seconds,
+        shortfalls=shortfalls,
+        violations=predicted.violations,
+        notes=plan.notes,
+    )
+    if judged is None or predicted.scale is None:
+        return row
+    return Facts(**(asdict(row) | _assessed(judged)))
+
+
+def _assessed(judged: Assessment) -> dict[str, object]:
+    tuples = judged.unit_traffic.tuples
+    total = float(tuples.sum())
+    return {
+        "sink_throughput_per_s": judged.sink_throughput_per_s,
+        "mean_sink_throughput_per_s": judged.mean_sink_throughput_per_s,
+        "throughput_per_machine": judged.throughput_per_machine,
+        "weighted_utilisation": judged.weighted_utilisation,
+        "network_mix": {hop.label: float(tuples[hop]) / total for hop in Hop} if total else None,
+        "mean_network_distance": judged.unit_traffic.mean_distance if total else None,
+        "mean_hop_latency_ms": judged.mean_hop_latency_ms if total else None,
+        "watts": judged.watts,
+        "price_per_hour": judged.price_per_hour,
+    }

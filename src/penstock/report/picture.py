@@ -1,0 +1,146 @@
+"""A picture of who runs where, as SVG: one box per machine, filled by its components' CPU.
+
+Colours are Okabe and Ito's, which people with any colour vision can tell apart; the legend and
+the titles of the segments say the same in words and numbers.
+"""
+
+from __future__ import annotations
+
+from itertools import groupby
+from xml.sax.saxutils import escape, quoteattr
+
+from penstock.model.plan import Plan
+from penstock.report.loads import MachineUse, machine_uses
+from penstock.report.numbers import percent, rate
+
+_COLOURS = (
+    "#0072B2",
+    "#E69F00",
+    "#009E73",
+    "#CC79A7",
+    "#56B4E9",
+    "#D55E00",
+    "#F0E442",
+    "#999999",
+)
+_WIDTH = 960
+_MARGIN = 16
+_TYPE_LABEL = 84
+_BOX = (46, 64)
+_GAP = 8
+_ROW = 34
+
+
+def placement_svg(plan: Plan) -> str:
+    """The whole picture; a string that is a complete SVG file."""
+    uses = machine_uses(plan)
+    labels = plan.problem.labels
+    parts: list[str] = []
+    y = _header(parts, plan)
+    y = _legend(parts, plan, labels, y)
+    for kind, group in groupby(sorted(uses, key=lambda use: use.type), key=lambda use: use.type):
+        y = _type_row(parts, kind, list(group), labels, y)
+    height = y + _MARGIN
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" '
+        f'width="{_WIDTH}" height="{height}" font-family="system-ui, sans-serif" font-size="12">\n'
+        f'<rect width="{_WIDTH}" height="{height}" fill="#ffffff"/>\n'
+        + "\n".join(parts)
+        + "\n</svg>\n"
+    )
+
+
+def colour(component: int) -> str:
+    return _COLOURS[component % len(_COLOURS)]
+
+
+def _header(parts: list[str], plan: Plan) -> int:
+    names = ", ".join(topology.name for topology in plan.problem.topologies)
+    title = f"{names} on {plan.problem.cluster.name}, planned by {plan.scheduler}"
+    parts.append(_text(_MARGIN, 28, title, size=16, weight="bold"))
+    predicted = plan.predicted
+    if predicted.rate_per_s:
+        rates = ", ".join(f"{name} {rate(value)}" for name, value in predicted.rate_per_s)
+        line = f"carries {rates} tuples/s"
+        if predicted.gap is not None:
+            line += f"; {percent(predicted.gap)} below what no plan can exceed"
+        parts.append(_text(_MARGIN, 48, line))
+        parts.append(_text(_MARGIN, 66, f"limited by {predicted.limited_by}", fill="#444444"))
+    return 84
+
+
+def _legend(parts: list[str], plan: Plan, labels: tuple[str, ...], y: int) -> int:
+    counts = plan.placement.counts(len(labels))
+    x = _MARGIN
+    for c, label in enumerate(labels):
+        text = f"{label} ×{counts[c]}"
+        width = 26 + 7 * len(text)
+        if x + width > _WIDTH - _MARGIN:
+            x, y = _MARGIN, y + 20
+        parts.append(f'<rect x="{x}" y="{y}" width="12" height="12" fill="{colour(c)}"/>')
+        parts.append(_text(x + 17, y + 10, text))
+        x += width
+    return y + _ROW
+
+
+def _type_row(
+    parts: list[str], kind: str, uses: list[MachineUse], labels: tuple[str, ...], y: int
+) -> int:
+    """All machines of one type, wrapped over as many lines as they need."""
+    width, height = _BOX
+    per_line = (_WIDTH - 2 * _MARGIN - _TYPE_LABEL) // (width + _GAP)
+    busy = [use for use in uses if use.slices]
+    parts.append(_text(_MARGIN, y + 14, kind, weight="bold"))
+    parts.append(
+        _text(_MARGIN, y + 30, f"{len(busy)} of {len(uses)} used", fill="#444444", size=10)
+    )
+    for i, use in enumerate(uses):
+        column, line = i % per_line, i // per_line
+        x = _MARGIN + _TYPE_LABEL + column * (width + _GAP)
+        _machine_box(parts, use, labels, x, y + line * (height + 2 * _GAP + 14))
+    lines = -(-len(uses) // per_line)
+    return y + lines * (height + 2 * _GAP + 14) + 10
+
+
+def _machine_box(
+    parts: list[str], use: MachineUse, labels: tuple[str, ...], x: int, y: int
+) -> None:
+    width, height = _BOX
+    parts.append(
+        f"<g><title>{escape(_words(use, labels))}</title>"
+        f'<rect x="{x}" y="{y}" width="{width}" height="{height}" fill="#f2f2f2" stroke="#666666"/>'
+    )
+    bottom = float(y + height)
+    for part in use.slices:
+        tall = height * min(part.cpu_points / use.capacity_points, 1.0)
+        bottom -= tall
+        parts.append(
+            f'<rect x="{x + 1}" y="{bottom:.1f}" width="{width - 2}" height="{tall:.1f}" '
+            f'fill="{colour(part.component)}" stroke="#ffffff" stroke-width="0.6"/>'
+        )
+    parts.append("</g>")
+    label = f"{100 * use.utilisation:.0f} %" if use.slices else "idle"
+    parts.append(_text(x + width // 2, y + height + 11, label, size=10, anchor="middle"))
+
+
+def _words(use: MachineUse, labels: tuple[str, ...]) -> str:
+    who = ", ".join(
+        f"{labels[s.component]} ×{s.instances} ({s.cpu_points:.1f} points)" for s in use.slices
+    )
+    return f"{use.name}: {use.cpu_points:.1f} of {use.capacity_points:g} points; {who or 'idle'}"
+
+
+def _text(
+    x: int,
+    y: int,
+    text: str,
+    *,
+    size: int = 12,
+    weight: str = "normal",
+    fill: str = "#111111",
+    anchor: str = "start",
+) -> str:
+    return (
+        f'<text x="{x}" y="{y}" font-size="{size}" font-weight={quoteattr(weight)} '
+        f'fill="{fill}" text-anchor="{anchor}">{escape(text)}</text>'
+    )

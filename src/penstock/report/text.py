@@ -1,0 +1,290 @@
+"""Text views for a terminal or a pipe, as rich renderables."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from penstock.change.diff import Changes
+from penstock.evaluate.bound import Bound
+from penstock.evaluate.overload import Overload
+from penstock.evaluate.rates import visit_ratios
+from penstock.model.plan import Plan
+from penstock.model.problem import Problem
+from penstock.report.facts import Facts
+from penstock.report.loads import MachineUse, machine_uses
+from penstock.report.numbers import UNKNOWN, percent, plain, rate, seconds
+
+#: Above this the machines are summed up by type unless all are asked for.
+MOST_MACHINES_LISTED = 30
+_BAR = 24
+
+
+def plan_view(plan: Plan, *, bars: bool, all_machines: bool = False) -> RenderableType:
+    """A plan at a glance: what it carries, what limits it, who runs where."""
+    problem = plan.problem
+    names = ", ".join(topology.name for topology in problem.topologies)
+    uses = machine_uses(plan)
+    listed = all_machines or len(uses) <= MOST_MACHINES_LISTED
+    return Group(
+        Text(f"{names} on {problem.cluster.name}, planned by {plan.scheduler}", style="bold"),
+        _summary(plan),
+        _components(plan),
+        _machines(uses, problem, bars) if listed else _machine_types(uses, bars),
+        *_warnings(plan),
+    )
+
+
+def _summary(plan: Plan) -> Table:
+    predicted = plan.predicted
+    grid = Table.grid(padding=(0, 2))
+    for name, value in predicted.rate_per_s:
+        label = "sustainable rate" if len(predicted.rate_per_s) == 1 else f"rate of {name}"
+        grid.add_row(label, f"{rate(value)} tuples/s")
+    if predicted.throughput_per_s is not None:
+        grid.add_row("throughput", f"{rate(predicted.throughput_per_s)} tuples/s, all components")
+    if predicted.gap is not None and predicted.scale is not None and predicted.bound_scale:
+        most = predicted.bound_scale * float(plan.problem.demand.sum())
+        verdict = ", proven optimal" if predicted.proven_optimal else ""
+        grid.add_row(
+            "gap to bound",
+            f"{percent(predicted.gap)}{verdict} (no plan can exceed {rate(most)} tuples/s)",
+        )
+    if predicted.limited_by:
+        grid.add_row("limited by", predicted.limited_by)
+    used = len(plan.placement.machines_used)
+    machines = len(plan.problem.cluster.machines)
+    grid.add_row("uses", f"{len(plan.placement)} instances on {used} of {machines} machines")
+    if plan.problem.profile is not None:
+        profile = plan.problem.profile
+        grid.add_row("costs", f"profile {profile.name} ({profile.origin.value})")
+    return grid
+
+
+def _components(plan: Plan) -> Table:
+    problem, placement = plan.problem, plan.placement
+    counts = placement.counts(len(problem.components))
+    inputs = None
+    if problem.has_rates and plan.predicted.scale is not None:
+        inputs = visit_ratios(problem, counts) * plan.predicted.scale
+    table = _table("component", "kind")
+    table.add_column("instances", justify="right")
+    table.add_column("input/s", justify="right")
+    table.add_column("where")
+    kinds = [machine.type for machine in problem.cluster.machines]
+    for c, label in enumerate(problem.labels):
+        on = placement.machine[placement.component == c].tolist()
+        per_type = Counter(kinds[m] for m in on)
+        hosts = Counter(kinds[m] for m in set(on))
+        where = ", ".join(f"{n} on {hosts[k]} {k}" for k, n in sorted(per_type.items()))
+        table.add_row(
+            label,
+            problem.components[c].kind.value,
+            str(counts[c]),
+            rate(float(inputs[c])) if inputs is not None else UNKNOWN,
+            where or "not placed",
+        )
+    return table
+
+
+def _machines(uses: Sequence[MachineUse], problem: Problem, bars: bool) -> Table:
+    table = _table("machine", "type")
+    table.add_column("load", justify="right")
+    if bars:
+        table.add_column("", min_width=_BAR)
+    table.add_column("CPU points", justify="right")
+    table.add_column("runs")
+    for use in uses:
+        who = ", ".join(f"{problem.labels[s.component]} ×{s.instances}" for s in use.slices)
+        cells: list[RenderableType] = [use.name, use.type, percent(use.utilisation, 0)]
+        if bars:
+            cells.append(_bar(use.utilisation))
+        cells += [f"{use.cpu_points:.1f} of {use.capacity_points:g}", who or "idle"]
+        table.add_row(*cells)
+    return table
+
+
+def _machine_types(uses: Sequence[MachineUse], bars: bool) -> Table:
+    table = _table("machine type")
+    table.add_column("used", justify="right")
+    table.add_column("instances", justify="right")
+    table.add_column("mean load", justify="right")
+    if bars:
+        table.add_column("", min_width=_BAR)
+    table.add_column("least", justify="right")
+    table.add_column("most", justify="right")
+    for kind in dict.fromkeys(use.type for use in uses):
+        mine = [use for use in uses if use.type == kind]
+        load = np.array([use.utilisation for use in mine])
+        busy = sum(1 for use in mine if use.slices)
+        instances = sum(s.instances for use in mine for s in use.slices)
+        cells: list[RenderableType] = [kind, f"{busy} of {len(mine)}", str(instances)]
+        cells.append(percent(float(load.mean()), 0))
+        if bars:
+            cells.append(_bar(float(load.mean())))
+        cells += [percent(float(load.min()), 0), percent(float(load.max()), 0)]
+        table.add_row(*cells)
+    return table
+
+
+def _bar(fraction: float) -> Text:
+    filled = min(_BAR, round(fraction * _BAR))
+    style = "red" if fraction > 1 + 1e-9 else "green" if fraction > 0.5 else "yellow"
+    return Text("█" * filled + "░" * (_BAR - filled), style=style)
+
+
+def _warnings(plan: Plan) -> list[Text]:
+    broken = [Text(f"breaks a limit: {v}", style="red") for v in plan.predicted.violations[:10]]
+    more = len(plan.predicted.violations) - len(broken)
+    if more > 0:
+        broken.append(Text(f"… and {more} limits more", style="red"))
+    return broken + [Text(f"note: {note}", style="dim") for note in plan.notes]
+
+
+def comparison_view(rows: Sequence[Facts], *, bars: bool) -> Table:
+    """One row per scheduler, the figures people choose by."""
+    table = _table("scheduler")
+    for column in ("rate/s", "throughput/s", "gap to bound", "instances", "machines"):
+        table.add_column(column, justify="right")
+    for column in ("per machine", "utilisation", "weighted", "remote hops", "hop ms", "watts"):
+        table.add_column(column, justify="right")
+    table.add_column("time", justify="right")
+    best = max((row.scale for row in rows if row.scale is not None), default=None)
+    for row in rows:
+        remote = None if row.network_mix is None else 1 - row.network_mix["same process"]
+        style = "bold" if bars and best is not None and row.scale == best else ""
+        table.add_row(
+            row.scheduler,
+            _rate_or_why_not(row),
+            rate(row.throughput_per_s),
+            percent(row.gap),
+            str(row.instances),
+            str(row.machines_used),
+            rate(row.throughput_per_machine),
+            percent(row.mean_utilisation),
+            percent(row.weighted_utilisation),
+            percent(remote),
+            plain(row.mean_hop_latency_ms, 3),
+            plain(row.watts),
+            seconds(row.seconds_to_plan),
+            style=style,
+        )
+    return table
+
+
+def _rate_or_why_not(row: Facts) -> str:
+    if row.rate_per_s:
+        return rate(sum(row.rate_per_s.values()))
+    return UNKNOWN if row.placed else "no plan"
+
+
+def comparison_remarks(rows: Sequence[Facts]) -> list[str]:
+    """What the table cannot say: the gain, what limits each, what went wrong."""
+    lines = []
+    placed = [row for row in rows if row.scale is not None]
+    if len(placed) > 1:
+        best = max(placed, key=lambda row: row.scale or 0.0)
+        for other in placed:
+            if other is not best and other.scale:
+                gain = (best.scale or 0.0) / other.scale - 1
+                lines.append(
+                    f"{best.scheduler} carries {percent(gain)} more than {other.scheduler}"
+                )
+    lines += [f"{row.scheduler} is limited by {row.limited_by}" for row in placed]
+    for row in rows:
+        lines += [f"{row.scheduler} cannot place {shortfall}" for shortfall in row.shortfalls]
+        if row.violations:
+            count = len(row.violations)
+            lines.append(f"{row.scheduler} breaks {count} limits, first {row.violations[0]}")
+        lines += [f"{row.scheduler}: {note}" for note in row.notes]
+    return lines
+
+
+def bound_view(problem: Problem, bound: Bound) -> RenderableType:
+    """What no plan can exceed, and what would raise it."""
+    unit = float(problem.demand.sum())
+    table = _table("machine type")
+    table.add_column("machines", justify="right")
+    table.add_column("one more adds, tuples/s", justify="right")
+    for kind, count, added in zip(
+        problem.cluster.types,
+        problem.cluster.machines_per_type,
+        bound.added_by_one_machine,
+        strict=True,
+    ):
+        table.add_row(kind.name, str(count), rate(float(added) * unit))
+    order = np.argsort(-bound.component_share, kind="stable")[:6]
+    needs = ", ".join(f"{problem.labels[c]} {percent(bound.component_share[c], 0)}" for c in order)
+    return Group(
+        Text(f"upper bound: no plan can exceed {rate(bound.scale * unit)} tuples/s"),
+        Text(f"of the capacity that limits, {needs}"),
+        table,
+    )
+
+
+def overload_view(problem: Problem, found: Overload) -> RenderableType:
+    """What each component does under an offered rate."""
+    unit = float(problem.demand.sum())
+    offered, carried = found.offered_scale * unit, found.sustainable_scale * unit
+    head = f"offered {rate(offered)} tuples/s, the plan carries {rate(carried)} tuples/s"
+    if found.offered_scale <= found.sustainable_scale:
+        return Text(f"{head}: nothing saturates")
+    table = _table("component")
+    for column in ("arriving/s", "processed/s", "queue grows by/s"):
+        table.add_column(column, justify="right")
+    for c, label in enumerate(problem.labels):
+        values = (found.arriving_per_s[c], found.processed_per_s[c], found.backlog_per_s[c])
+        table.add_row(label, *(rate(float(value)) for value in values))
+    full = ", ".join(found.full_machines[:12]) + (" …" if len(found.full_machines) > 12 else "")
+    return Group(
+        Text(head),
+        Text(f"first to saturate: {found.saturates_first}"),
+        Text(f"full machines: {len(found.full_machines)} ({full})"),
+        Text(
+            f"with back-pressure every topology slows to {rate(carried)} tuples/s in all; without:"
+        ),
+        table,
+    )
+
+
+def changes_view(changes: Changes) -> RenderableType:
+    """What moves, what comes and what goes."""
+    if not changes.any:
+        return Text("no change")
+    table = _table("component")
+    table.add_column("before", justify="right")
+    table.add_column("after", justify="right")
+    table.add_column("moves", justify="right")
+    table.add_column("what")
+    for change in changes.components:
+        if not change.is_change:
+            continue
+        words = [f"{a} → {b}" for a, b in change.moves]
+        words += [f"+ {machine}" for machine in change.added]
+        words += [f"- {machine}" for machine in change.dropped]
+        if change.shares_changed:
+            words.append("shares")
+        text = ", ".join(words[:8]) + (f", … {len(words) - 8} more" if len(words) > 8 else "")
+        label = f"{change.topology}/{change.component}"
+        table.add_row(label, str(change.before), str(change.after), str(len(change.moves)), text)
+    total = f"{changes.moves} moves, {changes.added} added, {changes.dropped} dropped"
+    machines = (
+        f"; machines taken {len(changes.machines_taken)}, freed {len(changes.machines_freed)}"
+    )
+    rates = [
+        Text(f"{name}: {rate(dict(changes.rate_before_per_s).get(name))} → {rate(after)} tuples/s")
+        for name, after in changes.rate_after_per_s
+    ]
+    return Group(Text(total + machines), *rates, table)
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for column in columns:
+        table.add_column(column)
+    return table

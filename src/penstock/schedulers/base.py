@@ -1,0 +1,85 @@
+"""What a scheduler is: a frozen value of parameters with one method, ``solve``."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+import numpy as np
+
+from penstock.model.outcome import Outcome
+from penstock.model.plan import Scalar
+from penstock.model.problem import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """What a scheduler looks at; shown by ``penstock schedulers --details``."""
+
+    counts: bool = False
+    unlike_machines: bool = False
+    memory: bool = False
+    network: bool = False
+    latency: bool = False
+    energy: bool = False
+    grouping: bool = False
+
+
+@runtime_checkable
+class Scheduler(Protocol):
+    """Parameters are dataclass fields, each with a default and ``metadata={"help": ...}``."""
+
+    name: ClassVar[str]
+    #: One sentence for ``penstock schedulers``.
+    summary: ClassVar[str]
+    #: Paper and algorithm it follows, empty for our own.
+    paper: ClassVar[str]
+    looks: ClassVar[Looks]
+
+    def solve(self, problem: Problem, budget: Budget, rng: np.random.Generator) -> Outcome:
+        """Place the problem, without touching it. The same inputs give the same outcome."""
+        ...
+
+
+class Budget:
+    """How long a scheduler may search: rounds (deterministic), seconds, or until told to stop."""
+
+    def __init__(
+        self,
+        iterations: int | None = None,
+        seconds: float | None = None,
+        stop: Callable[[], bool] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._iterations = iterations
+        self._stop = stop
+        self._clock = clock
+        self._deadline = None if seconds is None else clock() + seconds
+
+    def spent(self, iterations: int) -> bool:
+        """Whether a scheduler that has done so many rounds must return its best so far."""
+        if self._iterations is not None and iterations >= self._iterations:
+            return True
+        if self._deadline is not None and self._clock() >= self._deadline:
+            return True
+        return self._stop is not None and self._stop()
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One setting of a scheduler, as the command line offers it (``--set name=value``)."""
+
+    name: str
+    default: Scalar
+    help: str
+
+
+def parameters_of(scheduler: type[Scheduler]) -> tuple[Parameter, ...]:
+    """The settings a scheduler has, in order of declaration."""
+    declared: Any = scheduler
+    if not is_dataclass(declared):
+        return ()
+    found: list[Any] = list(fields(declared))
+    return tuple(Parameter(f.name, f.default, str(f.metadata.get("help", ""))) for f in found)

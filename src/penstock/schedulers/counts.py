@@ -1,0 +1,33 @@
+"""Instance counts and the order of topologies, as every placing scheduler needs them."""
+
+from __future__ import annotations
+
+from penstock.errors import Finding, InputError
+from penstock.model.problem import Problem
+
+
+def missing_counts(problem: Problem) -> list[int]:
+    """Components whose instance count neither the topology nor the caller lays down."""
+    return [c for c, count in enumerate(problem.counts_asked) if count is None]
+
+
+def required_counts(problem: Problem, scheduler: str) -> tuple[int, ...]:
+    """The counts laid down for every component; an error names those that are not."""
+    missing = missing_counts(problem)
+    if missing:
+        raise InputError(
+            *(
+                Finding(
+                    f"no instance count, and scheduler {scheduler} only places; set instances "
+                    "in the topology, or take counts from another scheduler (--counts-from)",
+                    field=f"component {problem.labels[c]}",
+                )
+                for c in missing
+            )
+        )
+    return tuple(count for count in problem.counts_asked if count is not None)
+
+
+def topologies_by_priority(problem: Problem) -> list[int]:
+    """Topology indices, priority 0 first, ties in the order given."""
+    return sorted(range(len(problem.topologies)), key=lambda t: problem.topologies[t].priority)

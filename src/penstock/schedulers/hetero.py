@@ -1,0 +1,230 @@
+"""``hetero``: the heterogeneity-aware scheduler of Nasiri et al. (SPEC 3.4).
+
+Journal of Big Data 2023, Algorithms 1 and 2. Start with one instance of each component on the
+machine where it costs least; raise the input rate; when a machine is over-utilised, add an instance
+of its hottest task's component where that costs least; when that fits nowhere, go back to the last
+good state and raise the rate in smaller steps. A baseline: implemented as written, not improved.
+
+Where the paper is silent: R0 is a parameter (1 tuple/s); ties go to the first machine; "most
+suitable" is the least tcu (the abstract says "least utilized"); a machine's worker process costs
+what the cluster says, paid with the topology's first instance there (the paper: nothing); an
+instance whose thread is full counts as over-utilisation (the paper's machines are one thread
+wide); a component at its max_instances finds no machine. Rates are those of even division: other
+groupings, memory and the network are not looked at. One worker per machine and topology. Several
+topologies grow by one common scale. Cost: O(machines) per added instance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+import numpy as np
+
+from penstock.errors import InputError
+from penstock.evaluate.capacity import ROUNDING_POINTS
+from penstock.evaluate.rates import visit_ratios
+from penstock.model.arrays import BoolVector, FloatMatrix, FloatVector, IntMatrix
+from penstock.model.outcome import Outcome, Shortfall
+from penstock.model.placement import Placement
+from penstock.model.problem import Problem
+from penstock.model.topology import Grouping
+from penstock.schedulers.base import Budget, Looks
+
+_EVEN = frozenset({Grouping.SHUFFLE, Grouping.WEIGHTED, Grouping.FIELDS})
+
+
+@dataclass(frozen=True)
+class HeteroScheduler:
+    """Grow the rate, add an instance of the hottest task where it costs least."""
+
+    name: ClassVar[str] = "hetero"
+    summary: ClassVar[str] = "grows the rate and adds instances where they cost least CPU"
+    paper: ClassVar[str] = "Nasiri et al. 2023, Algorithms 1 and 2"
+    looks: ClassVar[Looks] = Looks(counts=True, unlike_machines=True)
+
+    r0: float = field(default=1.0, metadata={"help": "input rate to start from, tuples/s"})
+    per_machine: int = field(
+        default=100,
+        metadata={"help": "most instances on one machine; ends the search where idling is free"},
+    )
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.r0) and self.r0 > 0):
+            raise InputError(f"hetero: r0 must be a positive number, not {self.r0}")
+        if self.per_machine < 1:
+            raise InputError(f"hetero: per_machine must be at least 1, not {self.per_machine}")
+
+    def solve(self, problem: Problem, budget: Budget, rng: np.random.Generator) -> Outcome:
+        current = _Assignment.first(problem, self.r0, self.per_machine)
+        final: _Assignment | None = None
+        step = 1.0  # the paper's Scale
+        rounds, interrupted = 0, False
+        while not (interrupted := budget.spent(rounds)):
+            rounds += 1
+            over = current.over_utilised()
+            if not over.any():
+                final = current.copy()
+                if not current.slope.any():
+                    break  # nothing costs anything per tuple: any rate will do
+                current.rate += current.rate / step  # line 3
+            elif current.add_instance_of_hottest(int(np.argmax(over))):  # lines 6 to 9
+                continue
+            elif current.rate > step and final is not None:  # lines 11 to 14
+                step *= 2
+                current = final.copy()
+            else:
+                break
+        if final is None:
+            return Outcome(None, current.shortfalls(), rounds, interrupted=interrupted)
+        return Outcome(final.placement(), (), rounds, _notes(problem), interrupted=interrupted)
+
+
+@dataclass
+class _Assignment:
+    """The paper's ETG with its rate: n[c, m] instances of component c on machine m."""
+
+    problem: Problem
+    rate: float
+    most_per_machine: int
+    n: IntMatrix
+    #: Points of each machine that do not depend on the rate, and points per tuple/s, (machines,).
+    fixed: FloatVector
+    slope: FloatVector
+    #: Input of each component per tuple/s of the topologies' total input, (components,).
+    visits: FloatVector
+    #: Cost of each component on each machine, (components, machines).
+    e: FloatMatrix
+    met: FloatMatrix
+    most_points: FloatMatrix
+
+    @classmethod
+    def first(cls, problem: Problem, rate: float, most_per_machine: int) -> _Assignment:
+        """Algorithm 1: each component once, where its tcu is least."""
+        cluster = problem.cluster
+        kind = cluster.type_of
+        components, machines = len(problem.components), len(cluster.machines)
+        made = cls(
+            problem=problem,
+            rate=rate,
+            most_per_machine=most_per_machine,
+            n=np.zeros((components, machines), dtype=np.int64),
+            fixed=cluster.per_type("base_cpu_points")[kind],
+            slope=np.zeros(machines),
+            visits=visit_ratios(problem) / problem.demand.sum(),
+            e=problem.e[:, kind],
+            met=problem.met[:, kind],
+            most_points=problem.instance_points[:, kind],
+        )
+        for c in range(components):
+            tcu = made.met[c] + made.e[c] * made.visits[c] * rate
+            tcu = np.where(made._has_slot(c), tcu, np.inf)
+            made._add(c, int(np.argmin(tcu)))
+        return made
+
+    def copy(self) -> _Assignment:
+        return replace(self, n=self.n.copy(), fixed=self.fixed.copy(), slope=self.slope.copy())
+
+    def over_utilised(self) -> BoolVector:
+        """Machines with MAC < 0, or with an instance beyond its thread, (machines,)."""
+        over = self.fixed + self.slope * self.rate > self._usable + ROUNDING_POINTS
+        if self._threads_matter:
+            each = self.visits * self.rate / np.maximum(self.n.sum(axis=1), 1)
+            too_hot = self.met + self.e * each[:, None] > self.most_points + ROUNDING_POINTS
+            over |= (too_hot & (self.n > 0)).any(axis=0)
+        return over
+
+    def add_instance_of_hottest(self, machine: int) -> bool:
+        """One more instance of the component with the largest tcu there; False if none fits."""
+        each = self.visits * self.rate / self.n.sum(axis=1)
+        tcu = self.met[:, machine] + self.e[:, machine] * each
+        hottest = int(np.argmax(np.where(self.n[:, machine] > 0, tcu, -np.inf)))
+        count = int(self.n[hottest].sum())
+        if count >= self.problem.most_instances[hottest]:
+            return False
+        new_rate = self.visits[hottest] * self.rate / (count + 1)
+        new_tcu = self.met[hottest] + self.e[hottest] * new_rate
+        relief = self.n[hottest] * self.e[hottest] * (each[hottest] - new_rate)
+        load = self.fixed + self.slope * self.rate - relief + self._worker_cpu(hottest)
+        fits = (
+            (load + new_tcu <= self._usable + ROUNDING_POINTS)
+            & (new_tcu <= self.most_points[hottest] + ROUNDING_POINTS)
+            & (self.n.sum(axis=0) < self.most_per_machine)
+            & self._has_slot(hottest)
+        )
+        if not fits.any():
+            return False
+        self._add(hottest, int(np.argmin(np.where(fits, new_tcu, np.inf))))
+        return True
+
+    def placement(self) -> Placement:
+        """One worker per machine and topology; slots in the order of the topologies."""
+        component, machine = np.nonzero(self.n)
+        repeats = self.n[component, machine]
+        present = np.stack([self._present(t) for t in range(len(self.problem.topologies))])
+        slot = np.cumsum(present, axis=0) - 1
+        slots = slot[self.problem.topology_of[component], machine]
+        return Placement.of(
+            np.repeat(component, repeats), np.repeat(machine, repeats), np.repeat(slots, repeats)
+        )
+
+    def shortfalls(self) -> tuple[Shortfall, ...]:
+        """What is missing on the first machine that is over-utilised even at the first rate."""
+        machine = int(np.argmax(self.over_utilised()))
+        return (
+            Shortfall(
+                "cpu_points",
+                needed=float(self.fixed[machine] + self.slope[machine] * self.rate),
+                available=float(self._usable[machine]),
+                machine=self.problem.cluster.machines[machine].name,
+            ),
+        )
+
+    def _add(self, component: int, machine: int) -> None:
+        self.fixed[machine] += self.met[component, machine]
+        self.fixed[machine] += self._worker_cpu(component)[machine]
+        count = int(self.n[component].sum())
+        cost = self.e[component] * self.visits[component]
+        if count:
+            self.slope -= self.n[component] * cost / count
+        self.n[component, machine] += 1
+        self.slope += self.n[component] * cost / (count + 1)
+
+    def _present(self, topology: int) -> BoolVector:
+        """Machines on which the topology has an instance, (machines,)."""
+        return np.asarray(self.n[self.problem.topology_of == topology].any(axis=0))
+
+    def _worker_cpu(self, component: int) -> FloatVector:
+        """Points of the worker process that an instance would open on each machine, (machines,)."""
+        cluster = self.problem.cluster
+        cost = cluster.per_type("worker_cpu_points")[cluster.type_of]
+        if not cost.any():
+            return cost
+        return np.where(self._present(int(self.problem.topology_of[component])), 0.0, cost)
+
+    def _has_slot(self, component: int) -> BoolVector:
+        """Machines where the topology has a worker or can open one, (machines,)."""
+        cluster = self.problem.cluster
+        topologies = len(self.problem.topologies)
+        slots = cluster.per_type("slots")[cluster.type_of]
+        if (slots >= topologies).all():
+            return np.ones(len(slots), dtype=np.bool_)
+        present = np.stack([self._present(t) for t in range(topologies)])
+        own = int(self.problem.topology_of[component])
+        return np.asarray(present[own] | (present.sum(axis=0) < slots))
+
+    @property
+    def _usable(self) -> FloatVector:
+        cluster = self.problem.cluster
+        return cluster.usable_cpu_per_type[cluster.type_of]
+
+    @property
+    def _threads_matter(self) -> bool:
+        return not np.isnan(self.problem.cluster.per_type("core_points")).all()
+
+
+def _notes(problem: Problem) -> tuple[str, ...]:
+    other = sorted({s.grouping.value for s in problem.streams if s.grouping not in _EVEN})
+    if not other:
+        return ()
+    return (f"hetero counts on even division; groupings {', '.join(other)} are not looked at",)

@@ -1,0 +1,60 @@
+"""Schedulers by name: a table for what is built in, entry points for what others install."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+
+from penstock.errors import PenstockError, UnknownNameError
+from penstock.schedulers.base import Scheduler
+from penstock.schedulers.even import DefaultScheduler
+from penstock.schedulers.hetero import HeteroScheduler
+
+ENTRY_POINT_GROUP = "penstock.schedulers"
+
+#: What makes a class a scheduler.
+_PARTS = ("name", "summary", "paper", "looks", "solve")
+_BUILT_IN: tuple[type[Scheduler], ...] = (DefaultScheduler, HeteroScheduler)
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """A scheduler that can be asked for, or why an installed one cannot."""
+
+    name: str
+    #: ``built in``, or the distribution it comes from.
+    origin: str
+    scheduler: type[Scheduler] | None
+    problem: str = ""
+
+
+def registered() -> dict[str, Registered]:
+    """All schedulers by name, built-in ones first; an installed one cannot take their names."""
+    found = {s.name: Registered(s.name, "built in", s) for s in _BUILT_IN}
+    for entry in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda e: e.name):
+        if entry.name in found:
+            continue
+        origin = entry.dist.name if entry.dist else entry.value
+        try:
+            loaded = entry.load()
+        # Whatever a stranger's module does on import must not stop the others.
+        except Exception as error:
+            found[entry.name] = Registered(entry.name, origin, None, f"cannot be loaded: {error}")
+            continue
+        missing = [
+            a for a in ("name", "summary", "paper", "looks", "solve") if not hasattr(loaded, a)
+        ]
+        problem = f"is no scheduler: lacks {', '.join(missing)}" if missing else ""
+        found[entry.name] = Registered(entry.name, origin, None if missing else loaded, problem)
+    return found
+
+
+def get(name: str) -> type[Scheduler]:
+    """The scheduler of that name."""
+    found = registered()
+    if name not in found:
+        raise UnknownNameError("scheduler", name, found)
+    chosen = found[name]
+    if chosen.scheduler is None:
+        raise PenstockError(f'scheduler "{name}" of {chosen.origin} {chosen.problem}')
+    return chosen.scheduler
