@@ -22,15 +22,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
-from scipy.optimize import linprog
 
 from penstock.evaluate.rates import visit_ratios
 from penstock.model.arrays import FloatVector, IntVector
-from penstock.model.problem import UNLIMITED, Problem
+from penstock.model.problem import Problem
 
 KIND = "linear programme over machine types"
-_INFEASIBLE = 2
 
 
 @dataclass(frozen=True)
@@ -54,53 +51,28 @@ class Bound:
         return np.flatnonzero(self.added_by_one_machine > 1e-9 * max(self.scale, 1e-300))
 
 
-@dataclass(frozen=True)
-class _Programme:
-    """max scale  s.t.  A v <= b, 0 <= v <= u;  v = (x of each pair, n of each pair, scale)."""
-
-    #: Component and type of each pair that may run.
-    component: IntVector
-    kind: IntVector
-    matrix: sparse.csr_array
-    right: FloatVector
-    upper: FloatVector
-    #: Rows of the "all input is handled", CPU and memory constraints.
-    handled_rows: slice
-    cpu_rows: slice
-    memory_rows: slice
-    #: What one machine of each type adds to the right-hand side, shape (types,).
-    cpu_per_machine: FloatVector
-    memory_per_machine: FloatVector
-
-
 def upper_bound(problem: Problem) -> Bound:
     """The bound of a problem with rates; 0 where no plan can even pay its overheads."""
+    # scipy takes longer to load than most commands to run, and many commands need no bound.
+    from penstock.evaluate.programme import formulate, solve
+
     components, types = len(problem.components), len(problem.cluster.types)
-    programme = _formulate(problem)
+    programme = formulate(problem)
     if np.isinf(programme.upper[-1]):
         return _without_prices(np.inf, components, types)
-    objective = np.zeros(len(programme.upper))
-    objective[-1] = 1.0
-    solved = linprog(
-        -objective,
-        A_ub=programme.matrix,
-        b_ub=programme.right,
-        bounds=np.stack([np.zeros_like(programme.upper), programme.upper], axis=1),
-        method="highs",
-    )
-    if solved.status == _INFEASIBLE:
+    solved = solve(programme)
+    if solved is None:
         return _without_prices(0.0, components, types)
-    if solved.x is None:
-        raise RuntimeError(f"the bound's linear programme failed: {solved.message}")
 
-    prices = np.maximum(-solved.ineqlin.marginals, 0.0)
-    reduced = objective - programme.matrix.T @ prices
+    prices = np.maximum(solved.prices, 0.0)
+    # Only the scale, the last variable, counts in the objective.
+    reduced = -(programme.matrix.T @ prices)
+    reduced[-1] += 1.0
     scale = float(programme.right @ prices + np.maximum(reduced, 0.0) @ programme.upper)
 
-    pairs = len(programme.component)
     rate, count = np.zeros((components, types)), np.zeros((components, types))
-    rate[programme.component, programme.kind] = solved.x[:pairs]
-    count[programme.component, programme.kind] = solved.x[pairs : 2 * pairs]
+    rate[programme.component, programme.kind] = solved.rate
+    count[programme.component, programme.kind] = solved.instances
     cpu = np.where(rate > 0, problem.e, 0.0) * rate + problem.met * count
     capacity = programme.right[programme.cpu_rows]
     weight = prices[programme.handled_rows] * visit_ratios(problem)
@@ -120,100 +92,3 @@ def upper_bound(problem: Problem) -> Bound:
 def _without_prices(scale: float, components: int, types: int) -> Bound:
     nothing = np.zeros((components, types))
     return Bound(scale, np.zeros(types), np.zeros(components), np.zeros(types), nothing, nothing)
-
-
-def _formulate(problem: Problem) -> _Programme:
-    cluster = problem.cluster
-    machines = cluster.machines_per_type.astype(np.float64)
-    # A machine in use pays for itself and for at least one worker process.
-    overhead = cluster.per_type("base_cpu_points") + cluster.per_type("worker_cpu_points")
-    cpu = np.maximum(cluster.usable_cpu_per_type - overhead, 0.0)
-    memory = cluster.per_type("memory_mb", np.inf) - cluster.per_type("worker_memory_mb")
-    memory = np.maximum(memory, 0.0)
-    memory_per_instance = np.nan_to_num(problem.memory_mb)
-
-    # What an instance can spend on tuples; a pair that has nothing for them cannot run.
-    busy = np.minimum(problem.instance_points, cpu) - problem.met
-    may_run = (busy > 0) & np.isfinite(problem.e) & (memory_per_instance[:, None] <= memory)
-    component, kind = np.nonzero(may_run)
-    e, met, busy = problem.e[may_run], problem.met[may_run], busy[may_run]
-    ratios = visit_ratios(problem)
-
-    of_component = _selector(component, len(problem.components))
-    of_type = _selector(kind, len(cluster.types))
-    limited = np.flatnonzero(problem.most_instances != UNLIMITED)
-    scale_column = sparse.csr_array(ratios[:, None])
-    # Memory rows of types without a limit are kept, empty, so that rows and types correspond.
-    has_memory = np.isfinite(memory)
-    memory_need = np.where(has_memory[kind], memory_per_instance[component], 0.0)
-    blocks = [
-        [-of_component, None, scale_column],  # all input is handled
-        [None, -of_component, None],  # at least one instance
-        [None, of_component[limited], None],  # at most max_instances
-        [sparse.diags_array(e), -sparse.diags_array(busy), None],  # an instance is one thread
-        [of_type @ sparse.diags_array(e), of_type @ sparse.diags_array(met), None],  # CPU
-        [None, of_type @ sparse.diags_array(memory_need), None],  # memory
-    ]
-    heights = [len(ratios), len(ratios), len(limited), len(e), len(machines), len(machines)]
-    ends = np.cumsum(heights)
-    right = np.concatenate(
-        [
-            np.zeros(len(ratios)),
-            -np.ones(len(ratios)),
-            problem.most_instances[limited].astype(np.float64),
-            np.zeros(len(e)),
-            machines * cpu,
-            machines * np.where(has_memory, memory, 0.0),
-        ]
-    )
-    return _Programme(
-        component=component,
-        kind=kind,
-        matrix=_stack(blocks, heights, len(e)),
-        right=right,
-        upper=_upper_limits(component, e, busy, (machines * cpu)[kind], ratios),
-        handled_rows=slice(0, len(ratios)),
-        cpu_rows=slice(int(ends[3]), int(ends[4])),
-        memory_rows=slice(int(ends[4]), int(ends[5])),
-        cpu_per_machine=cpu,
-        memory_per_machine=np.where(has_memory, memory, 0.0),
-    )
-
-
-def _selector(index: IntVector, rows: int) -> sparse.csr_array:
-    """Row i sums the pairs whose index is i."""
-    ones = np.ones(len(index))
-    return sparse.csr_array((ones, (index, np.arange(len(index)))), shape=(rows, len(index)))
-
-
-def _stack(
-    blocks: list[list[sparse.sparray | None]], heights: list[int], pairs: int
-) -> sparse.csr_array:
-    widths = (pairs, pairs, 1)
-    filled = [
-        [
-            sparse.csr_array((height, width)) if block is None else block
-            for block, width in zip(row, widths, strict=True)
-        ]
-        for row, height in zip(blocks, heights, strict=True)
-    ]
-    return sparse.block_array(filled, format="csr")
-
-
-def _upper_limits(
-    component: IntVector,
-    e: FloatVector,
-    busy: FloatVector,
-    type_cpu: FloatVector,
-    ratios: FloatVector,
-) -> FloatVector:
-    """Limits that every sensible solution keeps; the safe bound needs each to be finite."""
-    rate = np.divide(type_cpu, e, out=np.full(len(e), np.inf), where=e > 0)
-    most = np.bincount(component, rate, minlength=len(ratios))
-    needed = ratios > 0
-    scale = float(np.min(most[needed] / ratios[needed])) if needed.any() else np.inf
-    # Work that costs nothing per tuple is limited by the tuples there are.
-    rate = np.minimum(rate, ratios[component] * scale)
-    # More instances than one plus what the CPU can keep busy only cost.
-    instances = 1.0 + type_cpu / busy
-    return np.concatenate([rate, instances, [scale]])

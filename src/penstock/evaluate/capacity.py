@@ -61,29 +61,25 @@ def capacity(problem: Problem, placement: Placement) -> Capacity:
     rates = instance_rates(problem, placement)
     cluster = problem.cluster
     machines = len(cluster.machines)
-    kind = cluster.type_of[placement.machine]
-    component = placement.component
+    # Position of each instance's cost in the (components, types) matrices, taken flat.
+    cell = placement.component * len(cluster.types) + cluster.type_of[placement.machine]
 
     # eq. (5): tcu = e * rate + met
-    fixed = problem.met[component, kind]
-    slope = problem.e[component, kind] * rates.per_instance
+    fixed = problem.met.take(cell)
+    slope = problem.e.take(cell) * rates.per_instance
     if problem.has_remote_cost:
-        slope = slope + problem.e_remote[component, kind] * crossings(placement, rates)
-
-    machine_fixed = sum_by(placement.machine, fixed, machines) + overhead_cpu(problem, placement)
+        slope = slope + problem.e_remote.take(cell) * crossings(placement, rates)
+    machine_fixed = sum_by(placement.machine, fixed, machines)
+    if cluster.has_overhead:
+        machine_fixed += overhead_cpu(problem, placement)
     machine_slope = sum_by(placement.machine, slope, machines)
-    room = cluster.usable_cpu_per_type[cluster.type_of] - machine_fixed
-    # A machine nothing runs on cannot limit, however much it spends on itself.
-    room[np.bincount(placement.machine, minlength=machines) == 0] = 0.0
 
-    candidates = [
-        (Resource.MACHINE_CPU, _largest_scale(room, machine_slope)),
-        (
-            Resource.THREAD_CPU,
-            _largest_scale(problem.instance_points[component, kind] - fixed, slope),
-        ),
-    ]
-    if cluster.has_nic.any():
+    room = cluster.usable_cpu - machine_fixed
+    candidates = [(Resource.MACHINE_CPU, _largest_scale(room, machine_slope))]
+    if cluster.has_core_limit:  # else an instance is full only when its machine is
+        room = problem.instance_points.take(cell) - fixed
+        candidates.append((Resource.THREAD_CPU, _largest_scale(room, slope)))
+    if cluster.has_nic:
         bytes_per_s = (cluster.per_type("nic_mbps", np.inf) * _BYTES_PER_MEGABIT)[cluster.type_of]
         out, into = nic_bytes(problem, placement, rates)
         candidates.append((Resource.NIC_OUT, _largest_scale(bytes_per_s, out)))
@@ -91,20 +87,19 @@ def capacity(problem: Problem, placement: Placement) -> Capacity:
 
     scale, limit = np.inf, Limit(Resource.NOTHING, -1)
     for resource, scales in candidates:
-        first = int(np.argmin(scales))
+        first = int(scales.argmin())
         if scales[first] < scale:
             scale, limit = float(scales[first]), Limit(resource, first)
     return Capacity(scale, limit, rates, machine_fixed, machine_slope, fixed, slope)
 
 
 def overhead_cpu(problem: Problem, placement: Placement) -> FloatVector:
-    """CPU of the machines themselves and of their worker processes, shape (machines,)."""
-    cluster = problem.cluster
-    cpu = cluster.per_type("base_cpu_points")[cluster.type_of]
-    per_worker = cluster.per_type("worker_cpu_points")
-    if per_worker.any():
-        cpu = cpu + per_worker[cluster.type_of] * workers_per_machine(problem, placement)
-    return cpu
+    """CPU that machines in use spend on themselves and on their workers, shape (machines,)."""
+    kind = problem.cluster.type_of
+    workers = workers_per_machine(problem, placement)
+    # A machine nothing runs on cannot limit, however much it spends on itself.
+    base = np.where(workers > 0, problem.cluster.per_type("base_cpu_points")[kind], 0.0)
+    return base + problem.cluster.per_type("worker_cpu_points")[kind] * workers
 
 
 def workers_per_machine(problem: Problem, placement: Placement) -> FloatVector:
@@ -116,8 +111,8 @@ def workers_per_machine(problem: Problem, placement: Placement) -> FloatVector:
 def _largest_scale(room: FloatVector, slope: FloatVector) -> FloatVector:
     """The scale at which ``slope * scale`` fills ``room``; 0 where there is no room at all."""
     scales = np.full(len(room), np.inf)
-    np.divide(room, slope, out=scales, where=slope > 0)
-    # Where the fixed costs alone are too much, it is over-utilised at any rate, 0 included.
-    scales[room < -ROUNDING_POINTS] = 0.0
-    np.maximum(scales, 0.0, out=scales)
+    np.divide(np.maximum(room, 0.0), slope, out=scales, where=slope > 0)
+    if room.min() < -ROUNDING_POINTS:
+        # Where the fixed costs alone are too much, it is over-utilised at any rate, 0 included.
+        scales[room < -ROUNDING_POINTS] = 0.0
     return scales

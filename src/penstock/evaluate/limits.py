@@ -68,7 +68,7 @@ def violations(problem: Problem, placement: Placement) -> tuple[Violation, ...]:
         *_count_violations(problem, placement),
     ]
     if not problem.has_costs:
-        usable = cluster.usable_cpu_per_type[cluster.type_of]
+        usable = cluster.usable_cpu
         found += _over(names, "CPU points", cpu_requested(problem, placement), usable)
     return tuple(found)
 

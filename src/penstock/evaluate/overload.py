@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from penstock.evaluate.assess import assess
-from penstock.evaluate.rates import instance_rates
+from penstock.evaluate.rates import propagate
 from penstock.model.arrays import FloatVector, IntVector, sum_by
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
@@ -69,7 +69,7 @@ def overload(problem: Problem, placement: Placement, offered_scale: float) -> Ov
     unit = found.rates.per_instance
     # Points per tuple/s as the cost model has them, crossing costs included.
     cost = np.divide(found.instance_slope, unit, out=np.zeros_like(unit), where=unit > 0)
-    usable = problem.cluster.usable_cpu_per_type[problem.cluster.type_of]
+    usable = problem.cluster.usable_cpu
     room = np.maximum(usable - found.machine_fixed, 0.0)
     kind = problem.cluster.type_of[placement.machine]
     thread = problem.instance_points[placement.component, kind] - found.instance_fixed
@@ -78,7 +78,7 @@ def overload(problem: Problem, placement: Placement, offered_scale: float) -> Ov
     kept, arriving = np.ones(len(placement)), unit
     converged = False
     for _ in range(_MOST_ROUNDS):
-        arriving = instance_rates(problem, placement, kept).per_instance * offered_scale
+        arriving = propagate(problem, placement, kept).per_instance * offered_scale
         wanted = np.minimum(arriving * cost, thread)
         granted = _share_fairly(wanted, placement.machine, room)
         needed = arriving * cost

@@ -34,7 +34,9 @@ def predict(
         limited_by=judged.limited_by,
         bound_scale=bound_scale if bound_scale is not None and np.isfinite(bound_scale) else None,
         bound_kind=KIND if bound_scale is not None else "",
-        proven_optimal=bound_scale is not None
+        # A plan that breaks a limit may exceed what plans that keep it can reach.
+        proven_optimal=not broken
+        and bound_scale is not None
         and judged.scale >= bound_scale * (1.0 - OPTIMAL_WITHIN),
         machines=_loads(problem, placement, judged.machine_cpu) if finite else (),
         violations=broken,
@@ -44,7 +46,7 @@ def predict(
 
 def _loads(problem: Problem, placement: Placement, cpu: FloatVector) -> tuple[MachineLoad, ...]:
     cluster = problem.cluster
-    usable = cluster.usable_cpu_per_type[cluster.type_of]
+    usable = cluster.usable_cpu
     instances = np.bincount(placement.machine, minlength=len(cluster.machines))
     memory = memory_used(problem, placement)
     knows_memory = not np.isnan(problem.memory_mb).all()

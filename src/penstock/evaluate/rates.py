@@ -7,7 +7,9 @@ stream whose division does not depend on the sender: what instance s sends to in
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -41,12 +43,34 @@ class LocalFlow:
 
 
 @dataclass(frozen=True, slots=True)
+class Flows:
+    """Everything that travels between instances."""
+
+    shared: tuple[Flow, ...]
+    local: tuple[LocalFlow, ...]
+
+
+@dataclass(frozen=True)
 class Rates:
-    """Input of every instance at scale 1, shape (instances,), and the flows between them."""
+    """Input of every instance at scale 1, shape (instances,), and the flows between them.
+
+    Most evaluations never ask for the flows, so they are worked out on demand.
+    """
 
     per_instance: FloatVector
-    flows: tuple[Flow, ...]
-    local_flows: tuple[LocalFlow, ...]
+    _flows: Callable[[], Flows]
+
+    @cached_property
+    def _known_flows(self) -> Flows:
+        return self._flows()
+
+    @property
+    def flows(self) -> tuple[Flow, ...]:
+        return self._known_flows.shared
+
+    @property
+    def local_flows(self) -> tuple[LocalFlow, ...]:
+        return self._known_flows.local
 
 
 def worker_keys(placement: Placement) -> tuple[IntVector, int]:
@@ -56,10 +80,22 @@ def worker_keys(placement: Placement) -> tuple[IntVector, int]:
     return placement.machine * slots + placement.slot, machines * slots
 
 
-def instance_rates(
+def instance_rates(problem: Problem, placement: Placement) -> Rates:
+    """Input of every instance, by the short way where all streams are divided evenly."""
+    if problem.divides_evenly and not placement.has_shares:
+        counts = placement.counts(len(problem.components))
+        if counts.all():
+            each = problem.visits / counts
+            return Rates(
+                each[placement.component], lambda: propagate(problem, placement)._known_flows
+            )
+    return propagate(problem, placement)
+
+
+def propagate(
     problem: Problem, placement: Placement, processed: FloatVector | None = None
 ) -> Rates:
-    """Propagate the spouts' input through the topology. Components without instances are off.
+    """Send the spouts' input through the topology. Components without instances are off.
 
     ``processed`` is the fraction of its input that each instance gets done and passes on, all of
     it unless given.
@@ -91,7 +127,8 @@ def instance_rates(
             )
             rate[targets] += sent.sum() * division
             flows.append(Flow(stream, span, targets, sent, division))
-    return Rates(rate, tuple(flows), tuple(local_flows))
+    found = Flows(tuple(flows), tuple(local_flows))
+    return Rates(rate, lambda: found)
 
 
 def _spout_division(problem: Problem, spout: int, shares: FloatVector) -> FloatVector:
@@ -119,11 +156,12 @@ def visit_ratios(problem: Problem, counts: IntVector | None = None) -> FloatVect
     Counts matter only under ``all`` grouping, where every instance gets a full copy; without
     counts each component has one instance, the least input any plan can give it.
     """
+    if counts is None or problem.divides_evenly:
+        return problem.visits
     total = problem.spout_rate.copy()
     for c in problem.order:
         for index in problem.streams_from[c]:
             stream = problem.streams[index]
-            copied = counts is not None and stream.grouping is Grouping.ALL
-            copies = counts[stream.target] if counts is not None and copied else 1
+            copies = counts[stream.target] if stream.grouping is Grouping.ALL else 1
             total[stream.target] += total[c] * stream.selectivity * copies
     return total

@@ -120,6 +120,12 @@ def descriptions() -> list[Example]:
     return [describe(kind, name) for kind in _FOLDERS for name in _names(kind)]
 
 
+def text(kind: str, name: str) -> str:
+    """An example's file as it is shipped, comments and all."""
+    with _file(kind, name) as path:
+        return path.read_text(encoding="utf-8")
+
+
 def _names(kind: str) -> tuple[str, ...]:
     folder = resources.files(__name__).joinpath(_FOLDERS[kind])
     files = (Path(entry.name) for entry in folder.iterdir())

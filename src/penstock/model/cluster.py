@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from penstock.model.arrays import BoolVector, FloatMatrix, FloatVector, IntVector, frozen
+from penstock.model.arrays import FloatMatrix, FloatVector, IntVector, frozen
 
 #: Storm's own default number of supervisor slots.
 DEFAULT_SLOTS = 4
@@ -172,7 +172,21 @@ class Cluster:
 
     def per_type(self, attribute: str, missing: float = np.nan) -> FloatVector:
         """One number per machine type; ``missing`` where the type does not say."""
-        return frozen(_numbers([getattr(t, attribute) for t in self.types], missing))
+        key = (attribute, missing if missing == missing else None)  # NaN equals nothing
+        if key not in self._per_type:
+            values = [getattr(t, attribute) for t in self.types]
+            self._per_type[key] = frozen(_numbers(values, missing))
+        return self._per_type[key]
+
+    @cached_property
+    def _per_type(self) -> dict[tuple[str, float | None], FloatVector]:
+        """What :meth:`per_type` has worked out; evaluation asks for it thousands of times."""
+        return {}
+
+    @cached_property
+    def usable_cpu(self) -> FloatVector:
+        """CPU points each machine offers after headroom, shape (machines,)."""
+        return frozen(self.usable_cpu_per_type[self.type_of])
 
     @cached_property
     def usable_cpu_per_type(self) -> FloatVector:
@@ -180,8 +194,19 @@ class Cluster:
         return frozen(self.per_type("cpu_points") * (1.0 - self.headroom))
 
     @cached_property
-    def has_nic(self) -> BoolVector:
-        return frozen(~np.isnan(self.per_type("nic_mbps")))
+    def has_nic(self) -> bool:
+        """Whether a network card can be the limit."""
+        return any(t.nic_mbps is not None for t in self.types)
+
+    @cached_property
+    def has_core_limit(self) -> bool:
+        """Whether one thread can be full before its machine is."""
+        return any(t.core_points is not None for t in self.types)
+
+    @cached_property
+    def has_overhead(self) -> bool:
+        """Whether machines or worker processes cost CPU of their own."""
+        return any(t.base_cpu_points or t.worker_cpu_points for t in self.types)
 
 
 def _numbers(values: Sequence[float | None], missing: float) -> FloatVector:

@@ -69,6 +69,10 @@ class Placement:
     def __hash__(self) -> int:
         return hash((self.component.tobytes(), self.machine.tobytes(), self.slot.tobytes()))
 
+    @cached_property
+    def has_shares(self) -> bool:
+        return not bool(np.isnan(self.share).all())
+
     def counts(self, components: int) -> IntVector:
         """Number of instances of each component, shape (components,)."""
         return np.bincount(self.component, minlength=components).astype(np.int64)

@@ -44,8 +44,8 @@ class Prediction:
 
     @property
     def gap(self) -> float | None:
-        """Fraction of the bound that the plan leaves on the table."""
-        if self.scale is None or not self.bound_scale:
+        """Fraction of the bound that the plan leaves; none for a plan that breaks limits."""
+        if self.scale is None or not self.bound_scale or self.violations:
             return None
         return max(0.0, 1.0 - self.scale / self.bound_scale)
 

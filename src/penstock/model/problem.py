@@ -18,7 +18,7 @@ from penstock.errors import CycleError, Finding, InputError, NotMeasuredError, c
 from penstock.model.arrays import BoolVector, FloatMatrix, FloatVector, IntVector, frozen
 from penstock.model.cluster import Cluster
 from penstock.model.profile import Cost, Profile, StreamMeasure
-from penstock.model.topology import Component, Grouping, Kind, Stream, Topology
+from penstock.model.topology import EVEN, Component, Grouping, Kind, Stream, Topology
 
 #: Stands for "no limit" in integer arrays.
 UNLIMITED = np.iinfo(np.int64).max
@@ -171,6 +171,28 @@ class Problem:
             first + c
             for t, first in zip(self.topologies, self.first_component, strict=True)
             for c in t.order or ()
+        )
+
+    @cached_property
+    def visits(self) -> FloatVector:
+        """Input of each component at scale 1 with one instance each, shape (components,).
+
+        The papers' visit ratio k[c], times the topology's demand. Only the ``all`` grouping makes
+        it depend on the instance counts.
+        """
+        total = self.spout_rate.copy()
+        for c in self.order:
+            for index in self.streams_from[c]:
+                stream = self.streams[index]
+                total[stream.target] += total[c] * stream.selectivity
+        return frozen(total)
+
+    @cached_property
+    def divides_evenly(self) -> bool:
+        """Whether every stream gives each instance of its target the same, shares apart."""
+        return all(c.tasks is None for c in self.components) and all(
+            stream.grouping in EVEN or (stream.grouping is Grouping.FIELDS and not stream.keys)
+            for stream in self.streams
         )
 
     @property

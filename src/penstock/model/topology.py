@@ -36,8 +36,9 @@ class Grouping(StrEnum):
     CUSTOM = "custom"
 
 
-#: Groupings whose division among instances is not known from the topology; treated as even.
-UNKNOWN_DIVISION = frozenset({Grouping.DIRECT, Grouping.CUSTOM})
+#: Groupings divided evenly unless a plan has shares. How direct and custom ones divide is not
+#: known from the topology; they are taken as even.
+EVEN = frozenset({Grouping.SHUFFLE, Grouping.WEIGHTED, Grouping.DIRECT, Grouping.CUSTOM})
 #: Groupings that give way to the shares of a plan that has some.
 FOLLOWS_SHARES = frozenset({Grouping.SHUFFLE, Grouping.WEIGHTED})
 

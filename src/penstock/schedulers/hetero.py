@@ -128,7 +128,7 @@ class _Assignment:
     def over_utilised(self) -> BoolVector:
         """Machines with MAC < 0, or with an instance beyond its thread, (machines,)."""
         over = self.fixed + self.slope * self.rate > self._usable + ROUNDING_POINTS
-        if self._threads_matter:
+        if self.problem.cluster.has_core_limit:
             each = self.visits * self.rate / np.maximum(self.n.sum(axis=1), 1)
             too_hot = self.met + self.e * each[:, None] > self.most_points + ROUNDING_POINTS
             over |= (too_hot & (self.n > 0)).any(axis=0)
@@ -216,11 +216,7 @@ class _Assignment:
     @property
     def _usable(self) -> FloatVector:
         cluster = self.problem.cluster
-        return cluster.usable_cpu_per_type[cluster.type_of]
-
-    @property
-    def _threads_matter(self) -> bool:
-        return not np.isnan(self.problem.cluster.per_type("core_points")).all()
+        return cluster.usable_cpu
 
 
 def _notes(problem: Problem) -> tuple[str, ...]:

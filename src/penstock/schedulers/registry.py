@@ -41,9 +41,7 @@ def registered() -> dict[str, Registered]:
         except Exception as error:
             found[entry.name] = Registered(entry.name, origin, None, f"cannot be loaded: {error}")
             continue
-        missing = [
-            a for a in ("name", "summary", "paper", "looks", "solve") if not hasattr(loaded, a)
-        ]
+        missing = [part for part in _PARTS if not hasattr(loaded, part)]
         problem = f"is no scheduler: lacks {', '.join(missing)}" if missing else ""
         found[entry.name] = Registered(entry.name, origin, None if missing else loaded, problem)
     return found
