@@ -30,7 +30,7 @@ on_interrupt() {
 
 wanted_state() {
     pwd
-    cat pyproject.toml
+    cat pyproject.toml constraints.txt
 }
 is_ready() {
     [ ! -e "$UNFINISHED" ] && [ -f "$READY" ] && [ -x "$VENV/bin/penstock" ] &&
@@ -99,7 +99,7 @@ make_venv() {
 }
 
 pip_install() {
-    "$VENV/bin/python" -m pip --disable-pip-version-check --no-input install --quiet "$@"
+    "$VENV/bin/python" -m pip --disable-pip-version-check --no-input install --quiet --constraint constraints.txt "$@"
 }
 
 install_penstock() {

@@ -123,11 +123,10 @@ class Reference:
         for machine, kind in self.machines:
             here = [i for i in self.instances if i.machine is machine]
             workers = {i.worker for i in here}
-            used.append(
-                kind.base_cpu_points
-                + kind.worker_cpu_points * len(workers)
-                + sum(self.instance_cpu(i, scale) for i in here)
-            )
+            # A machine nothing runs on counts as switched off.
+            overhead = kind.base_cpu_points if here else 0.0
+            overhead += kind.worker_cpu_points * len(workers)
+            used.append(overhead + sum(self.instance_cpu(i, scale) for i in here))
         return used
 
     @cached_property

@@ -65,7 +65,7 @@ def test_the_machine_and_its_workers_cost_before_any_tuple():
     problem = build(topology("a>b"), cluster(M1=2, every=costs), profile(a=1.0, b=1.0))
     one = place(problem, "a M1-1", "b M1-1")
     two = place(problem, "a M1-1/0", "b M1-1/1")
-    assert overhead_cpu(problem, two).tolist() == [18.0, 10.0]
+    assert overhead_cpu(problem, two).tolist() == [18.0, 0.0]  # M1-2 is not in use
     assert capacity(problem, one).scale == pytest.approx((100 - 10 - 4) / 2)
     assert capacity(problem, two).scale == pytest.approx((100 - 10 - 2 * 4) / 2)
 

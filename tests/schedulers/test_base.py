@@ -70,6 +70,8 @@ def test_missing_counts_are_named_with_their_topology():
 
 
 def test_topologies_are_served_by_priority_then_in_order():
-    graphs = [topology("a", name=name, priority=p) for name, p in zip("wxyz", (2, 0, 1, 0))]
+    graphs = [
+        topology("a", name=name, priority=p) for name, p in zip("wxyz", (2, 0, 1, 0), strict=True)
+    ]
     problem = build(graphs, cluster(M1=1), profile(a=1.0))
     assert topologies_by_priority(problem) == [1, 3, 2, 0]

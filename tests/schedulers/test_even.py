@@ -53,7 +53,7 @@ def test_three_workers_on_three_nodes_whatever_the_slots(slots):
 
 
 def test_without_a_worker_count_there_is_one_worker_per_machine():
-    problem, outcome = placed(counted("a", 8), cluster(M1=3))
+    _, outcome = placed(counted("a", 8), cluster(M1=3))
     assert outcome.placement.workers == ((0, 0), (1, 0), (2, 0))
     assert outcome.placement.counts(1).tolist() == [8]
 
@@ -103,7 +103,7 @@ def test_slots_without_an_instance_stay_free():
 def test_without_a_slot_left_a_topology_is_refused():
     first = counted("a", 2, name="x")
     second = counted("b", 1, name="y")
-    problem, outcome = placed((first, second), cluster(M1=2, every={"slots": 1}))
+    _, outcome = placed((first, second), cluster(M1=2, every={"slots": 1}))
     assert outcome.shortfalls == (Shortfall("slots", 1, 0, "y"),)
     assert not outcome.feasible
     assert outcome.placement.counts(2).tolist() == [2, 0]

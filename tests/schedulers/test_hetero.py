@@ -203,5 +203,5 @@ def test_rates_need_a_profile():
 
 def test_rates_need_a_topology_without_cycles():
     problem = build(topology("s>a>b>a"), cluster(M1=1), profile(s=1.0, a=1.0, b=1.0))
-    with pytest.raises(CycleError, match="a -> b|b -> a"):
+    with pytest.raises(CycleError, match=r"a -> b|b -> a"):
         solve(problem)

@@ -64,7 +64,7 @@ def test_a_misspelt_name_gets_the_one_that_was_meant():
 
 
 def test_a_name_like_no_other_gets_the_list():
-    with pytest.raises(UnknownNameError, match="known: default, hetero"):
+    with pytest.raises(UnknownNameError, match="known: default, "):
         get("xyzzy")
 
 
@@ -82,14 +82,14 @@ def test_one_that_cannot_be_imported_is_reported_and_the_others_work(installed):
     assert "no_such_package_at_all" in found["broken"].problem
     assert found["stacking"].scheduler is Stacking
     assert get("default").name == "default"
-    with pytest.raises(PenstockError, match="broken.*cannot be loaded"):
+    with pytest.raises(PenstockError, match=r"broken.*cannot be loaded"):
         get("broken")
 
 
 def test_one_that_is_no_scheduler_says_what_it_lacks(installed):
     installed(odd="somebodys_package:NotOne")
     assert registered()["odd"].scheduler is None
-    with pytest.raises(PenstockError, match="is no scheduler: lacks .*solve"):
+    with pytest.raises(PenstockError, match=r"is no scheduler: lacks .*solve"):
         get("odd")
 
 
