@@ -7,7 +7,7 @@ from copy import deepcopy
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from tests.contract.cases import WITH_RATES, WITHOUT_RATES, made_for
 from tests.model.strategies import problems
 from tests.reference import Reference
@@ -151,7 +151,6 @@ def test_a_budget_of_one_round_still_gets_an_answer(name, case):
 
 
 @every_scheduler
-@settings(max_examples=60)
 @given(problem=problems())
 def test_random_problems_are_answered_within_the_contract(name, problem):
     check(name, *solved(name, problem, iterations=2000))

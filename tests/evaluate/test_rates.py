@@ -6,7 +6,7 @@ from hypothesis import given
 from tests.builders import SHAPES, all_on, cluster, nasiri_profile, place, profile, topology
 from tests.model.strategies import placed
 
-from penstock.evaluate.rates import instance_rates, visit_ratios
+from penstock.evaluate.rates import instance_rates, propagate, visit_ratios
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem, build
 from penstock.model.topology import Grouping, Kind
@@ -145,7 +145,7 @@ def test_work_left_undone_is_not_passed_on():
     problem = two("shuffle")
     placement = place(problem, "a M1-1", "a M1-2", "b M1-1")
     # The first a gets half of its 1/2 done, the second all of it: 1/4 + 1/2 arrive at b.
-    kept = instance_rates(problem, placement, np.array([0.5, 1.0, 1.0])).per_instance
+    kept = propagate(problem, placement, np.array([0.5, 1.0, 1.0])).per_instance
     assert kept.tolist() == pytest.approx([0.5, 0.5, 0.75])
 
 
@@ -159,6 +159,14 @@ def test_even_shares_are_the_same_as_none(case: tuple[Problem, Placement]):
     )
     expected = instance_rates(problem, placement).per_instance
     np.testing.assert_allclose(instance_rates(problem, shared).per_instance, expected, rtol=1e-12)
+
+
+@given(placed())
+def test_the_short_way_and_the_long_way_meet(case: tuple[Problem, Placement]):
+    problem, placement = case
+    short, long = instance_rates(problem, placement), propagate(problem, placement)
+    np.testing.assert_allclose(short.per_instance, long.per_instance, rtol=1e-12)
+    assert len(short.flows) == len(long.flows)
 
 
 @given(placed())

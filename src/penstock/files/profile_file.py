@@ -45,6 +45,7 @@ class StreamMeasureFields(Strict):
     selectivity: NotNegative | None = None
     selectivity_error: NotNegative | None = None
     tuple_bytes: NotNegative | None = None
+    tuples_per_s: NotNegative | None = Field(None, description="Traffic seen on the stream.")
 
 
 class ProfileFile(FileModel):
@@ -88,6 +89,7 @@ def profile_from(document: Document) -> Profile:
                 m.selectivity,
                 m.selectivity_error,
                 m.tuple_bytes,
+                m.tuples_per_s,
             )
             for m in file.streams
         ),
@@ -136,5 +138,6 @@ def _measure_dict(measure: StreamMeasure) -> dict[str, object]:
             "selectivity": measure.selectivity,
             "selectivity_error": measure.selectivity_error,
             "tuple_bytes": measure.tuple_bytes,
+            "tuples_per_s": measure.tuples_per_s,
         }
     )

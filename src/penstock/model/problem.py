@@ -35,6 +35,8 @@ class FlatStream:
     tuple_bytes: float
     keys: int
     key_skew: float
+    #: Measured traffic, where the profile has it.
+    tuples_per_s: float | None
     declared: Stream
 
 
@@ -347,5 +349,6 @@ def _flatten(
         tuple_bytes=size,
         keys=stream.keys,
         key_skew=stream.key_skew,
+        tuples_per_s=None if measure is None else measure.tuples_per_s,
         declared=stream,
     )

@@ -52,6 +52,8 @@ class StreamMeasure:
     selectivity: float | None = None
     selectivity_error: float | None = None
     tuple_bytes: float | None = None
+    #: Tuples/s seen on the stream while it was measured, for schedulers that follow traffic.
+    tuples_per_s: float | None = None
 
 
 @dataclass(frozen=True)

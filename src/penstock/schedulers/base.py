@@ -16,7 +16,11 @@ from penstock.model.problem import Problem
 
 @dataclass(frozen=True, slots=True)
 class Looks:
-    """What a scheduler looks at; shown by ``penstock schedulers --details``."""
+    """What a scheduler looks at; shown by ``penstock schedulers --details``.
+
+    All of them decide placement and handle several topologies, one after the other unless
+    ``topologies_together`` says that it weighs them against each other.
+    """
 
     counts: bool = False
     unlike_machines: bool = False
@@ -25,6 +29,7 @@ class Looks:
     latency: bool = False
     energy: bool = False
     grouping: bool = False
+    topologies_together: bool = False
 
 
 @runtime_checkable

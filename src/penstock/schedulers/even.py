@@ -14,18 +14,17 @@ cluster file and of the topology file.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from penstock.model.outcome import Outcome, Shortfall
-from penstock.model.placement import Placement
+from penstock.model.outcome import Outcome
 from penstock.model.problem import Problem
 from penstock.schedulers.base import Budget, Looks
 from penstock.schedulers.counts import required_counts, topologies_by_priority
-
-Slot = tuple[int, int]
+from penstock.schedulers.room import Room, Worker, components_of, workers_asked
 
 
 @dataclass(frozen=True)
@@ -39,44 +38,21 @@ class DefaultScheduler:
 
     def solve(self, problem: Problem, budget: Budget, rng: np.random.Generator) -> Outcome:
         counts = required_counts(problem, self.name)
-        kinds = problem.cluster.types
-        free: list[list[int]] = [
-            list(range(kinds[kind].slots)) for kind in problem.cluster.type_of.tolist()
-        ]
-        component: list[int] = []
-        workers: list[Slot] = []
-        shortfalls: list[Shortfall] = []
-        for t in topologies_by_priority(problem):
-            topology = problem.topologies[t]
-            slots = _interleaved(free)[: topology.workers or len(problem.cluster.machines)]
-            if not slots:
-                shortfalls.append(Shortfall("slots", 1, 0, topology.name))
-                continue
-            for machine, slot in slots:
-                free[machine].remove(slot)
-            first = problem.first_component[t]
-            mine = range(first, first + len(topology.components))
-            dealt = [c for c in mine for _ in range(counts[c])]
-            component += dealt
-            workers += [slots[i % len(slots)] for i in range(len(dealt))]
-            # Storm keeps only the slots it used.
-            for machine, slot in slots[len(dealt) :]:
-                free[machine].append(slot)
-                free[machine].sort()
-        placement = None
-        if component:
-            machines, used = zip(*workers, strict=True)
-            placement = Placement.of(component, machines, used)
-        return Outcome(placement, tuple(shortfalls), iterations=len(component))
+        room = Room.of(problem)
+        for topology in topologies_by_priority(problem):
+            deal_evenly(room, topology, counts, room.even_slots())
+        return room.outcome()
 
 
-def _interleaved(free: list[list[int]]) -> list[Slot]:
-    """One slot of each machine in turn, machines with more free slots first."""
-    order = sorted(range(len(free)), key=lambda machine: -len(free[machine]))
-    rounds = max((len(slots) for slots in free), default=0)
-    return [
-        (machine, free[machine][turn])
-        for turn in range(rounds)
-        for machine in order
-        if turn < len(free[machine])
-    ]
+def deal_evenly(room: Room, topology: int, counts: Sequence[int], slots: list[Worker]) -> None:
+    """Deal a topology's instances round-robin over as many of the slots as it asks for."""
+    workers = slots[: workers_asked(room.problem, topology)]
+    if not workers:
+        room.refuse(topology, "slots", 1, 0)
+        return
+    components = components_of(room.problem, topology)
+    dealt = [component for component in components for _ in range(counts[component])]
+    for worker in workers[: len(dealt)]:  # Storm keeps only the slots it uses
+        room.take(worker)
+    for i, component in enumerate(dealt):
+        room.put(component, workers[i % len(workers)])

@@ -41,7 +41,7 @@ class HeteroScheduler:
     name: ClassVar[str] = "hetero"
     summary: ClassVar[str] = "grows the rate and adds instances where they cost least CPU"
     paper: ClassVar[str] = "Nasiri et al. 2023, Algorithms 1 and 2"
-    looks: ClassVar[Looks] = Looks(counts=True, unlike_machines=True)
+    looks: ClassVar[Looks] = Looks(counts=True, unlike_machines=True, topologies_together=True)
 
     r0: float = field(default=1.0, metadata={"help": "input rate to start from, tuples/s"})
     per_machine: int = field(
