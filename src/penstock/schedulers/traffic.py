@@ -26,7 +26,7 @@ class Traffic:
     def per_pair(self, counts: Sequence[int]) -> FloatMatrix:
         """Tuples/s from one instance to one instance, shape (components, components)."""
         instances = np.maximum(np.asarray(counts, dtype=np.float64), 1.0)
-        return self.between / np.outer(instances, instances)
+        return self.between / (instances[:, None] * instances[None, :])
 
 
 def traffic_between(problem: Problem, counts: Sequence[int]) -> Traffic:
