@@ -20,7 +20,7 @@ import numpy as np
 from penstock import examples, schedulers
 from penstock.errors import Finding, InputError, UnknownNameError, shown
 from penstock.evaluate.assess import Assessment
-from penstock.evaluate.bound import Bound, upper_bound
+from penstock.evaluate.bound import KIND, Bound, upper_bound
 from penstock.evaluate.predict import predict
 from penstock.files.plan_file import plan_to_dict
 from penstock.files.store import load
@@ -152,8 +152,12 @@ def plan(
     if outcome.placement is None:
         return Planned(scheduler, problem, None, outcome, None, bound, seconds)
     # The scheduler's own bound counts where it is tighter.
-    bounds = [b for b in (bound.scale if bound else None, outcome.bound_scale) if b is not None]
-    predicted, judged = predict(problem, outcome.placement, min(bounds) if bounds else None)
+    bounds = [(bound.scale, KIND)] if bound else []
+    if outcome.bound_scale is not None:
+        bounds.append((outcome.bound_scale, outcome.bound_kind))
+    predicted, judged = predict(
+        problem, outcome.placement, *min(bounds, key=lambda b: b[0], default=(None, ""))
+    )
     made = Plan(
         problem=problem,
         placement=outcome.placement,

@@ -147,7 +147,9 @@ def test_nothing_fits_where_overheads_are_too_large():
 
 def test_nothing_fits_where_memory_is_too_small():
     problem = build(
-        topology("a", a={"memory_mb": 60.0}), cluster(M1=9, every={"memory_mb": 50.0}), profile(a=1)
+        topology("a", a={"memory_mb": 60.0}),
+        cluster(M1=9, every={"memory_mb": 50.0}),
+        profile(a=1.0),
     )
     assert upper_bound(problem).scale == 0.0
 
@@ -175,6 +177,15 @@ def test_an_overhead_that_fills_the_machine_exactly_still_fits():
     placement = Placement.of([0, 1], [0, 1])
     assert Reference(problem, placement).scale == pytest.approx(100.0)
     assert upper_bound(problem).scale == pytest.approx(100.0)
+
+
+def test_a_rounding_error_does_not_keep_an_instance_out():
+    # 0.3 - 0.1 is a little less than 0.2 in floating point; the instance fits all the same.
+    kind = {"memory_mb": 0.3, "worker_memory_mb": 0.1}
+    graph = topology("a", a={"memory_mb": 0.2})
+    problem = build(graph, cluster(M1=1, every=kind), profile(a=1.0, met=10.0))
+    assert Reference(problem, Placement.of([0], [0])).machines_over_memory() == []
+    assert upper_bound(problem).scale == pytest.approx(90.0)
 
 
 def test_a_type_without_machines_and_without_costs_is_left_out():

@@ -86,6 +86,16 @@ def test_overheads_that_do_not_fit_leave_nothing_done():
     assert found.processed_per_s.tolist() == pytest.approx([0.0], abs=1e-6)
 
 
+def test_a_rounding_error_is_no_overload():
+    # Five spouts of 1 tuple/s each. Added in this order they come to 114.62800000000001, a hair
+    # more than there is; sorted first they come to 114.628. Either way all is done, up to that.
+    costs = {"a": 23.496, "b": 25.403, "c": 23.048, "d": 24.478, "f": 18.203}
+    machine = cluster(M1=1, every={"cpu_points": 114.628})
+    problem = build(topology("a b c d f", demand_per_s=5.0), machine, profile(**costs))
+    found = overload(problem, all_on(problem), offered_scale=1.0)
+    assert found.processed_per_s.tolist() == pytest.approx([1.0] * 5, rel=1e-9)
+
+
 @given(plain, st.sampled_from([0.25, 0.999, 1.0]))
 def test_up_to_the_sustainable_scale_everything_is_processed(case: Case, part: float):
     problem, placement = case

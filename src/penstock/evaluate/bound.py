@@ -35,6 +35,8 @@ class Bound:
     """The bound and what it says about the problem. Prices are in scale per unit of the limit."""
 
     scale: float
+    #: Price of one CPU point of each type, shape (types,).
+    cpu_price: FloatVector
     #: Scale that one more machine of each type would add, at the margin, shape (types,).
     added_by_one_machine: FloatVector
     #: Part of the binding capacity that each component needs; sums to 1, shape (components,).
@@ -78,6 +80,7 @@ def upper_bound(problem: Problem) -> Bound:
     weight = prices[programme.handled_rows] * visit_ratios(problem)
     return Bound(
         scale=scale,
+        cpu_price=prices[programme.cpu_rows],
         added_by_one_machine=prices[programme.cpu_rows] * programme.cpu_per_machine
         + prices[programme.memory_rows] * programme.memory_per_machine,
         component_share=weight / weight.sum() if weight.any() else weight,
@@ -91,4 +94,5 @@ def upper_bound(problem: Problem) -> Bound:
 
 def _without_prices(scale: float, components: int, types: int) -> Bound:
     nothing = np.zeros((components, types))
-    return Bound(scale, np.zeros(types), np.zeros(components), np.zeros(types), nothing, nothing)
+    none = np.zeros(types)
+    return Bound(scale, none, none, np.zeros(components), none, nothing, nothing)

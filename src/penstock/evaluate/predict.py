@@ -17,7 +17,10 @@ OPTIMAL_WITHIN = 1e-9
 
 
 def predict(
-    problem: Problem, placement: Placement, bound_scale: float | None = None
+    problem: Problem,
+    placement: Placement,
+    bound_scale: float | None = None,
+    bound_kind: str = KIND,
 ) -> tuple[Prediction, Assessment | None]:
     """What the cost model says of a placement; without rates, what it requests."""
     broken = tuple(str(violation) for violation in violations(problem, placement))
@@ -33,7 +36,7 @@ def predict(
         throughput_per_s=judged.throughput_per_s if finite else None,
         limited_by=judged.limited_by,
         bound_scale=bound_scale if bound_scale is not None and np.isfinite(bound_scale) else None,
-        bound_kind=KIND if bound_scale is not None else "",
+        bound_kind=bound_kind if bound_scale is not None else "",
         # A plan that breaks a limit may exceed what plans that keep it can reach.
         proven_optimal=not broken
         and bound_scale is not None

@@ -37,6 +37,8 @@ class Outcome:
     notes: tuple[str, ...] = ()
     #: An upper bound on the scale proved by the scheduler itself, if it proves one.
     bound_scale: float | None = None
+    #: What that bound holds for.
+    bound_kind: str = ""
     #: Stopped by the budget or the user before it was done.
     interrupted: bool = False
 

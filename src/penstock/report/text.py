@@ -53,7 +53,8 @@ def _summary(plan: Plan) -> Table:
         verdict = ", proven optimal" if predicted.proven_optimal else ""
         grid.add_row(
             "gap to bound",
-            f"{percent(predicted.gap)}{verdict} (no plan can exceed {rate(most)} tuples/s)",
+            f"{percent(predicted.gap)}{verdict} (no plan can exceed {rate(most)} tuples/s; "
+            f"{predicted.bound_kind})",
         )
     if predicted.limited_by:
         grid.add_row("limited by", predicted.limited_by)

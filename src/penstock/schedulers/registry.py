@@ -9,12 +9,21 @@ from penstock.errors import PenstockError, UnknownNameError
 from penstock.schedulers.base import Scheduler
 from penstock.schedulers.even import DefaultScheduler
 from penstock.schedulers.hetero import HeteroScheduler
+from penstock.schedulers.isolation import IsolationScheduler
+from penstock.schedulers.optimal import OptimalScheduler
+from penstock.schedulers.rstorm import RStormScheduler
 
 ENTRY_POINT_GROUP = "penstock.schedulers"
 
 #: What makes a class a scheduler.
 _PARTS = ("name", "summary", "paper", "looks", "solve")
-_BUILT_IN: tuple[type[Scheduler], ...] = (DefaultScheduler, HeteroScheduler)
+_BUILT_IN: tuple[type[Scheduler], ...] = (
+    DefaultScheduler,
+    IsolationScheduler,
+    RStormScheduler,
+    HeteroScheduler,
+    OptimalScheduler,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from penstock.model.arrays import FloatMatrix
+from penstock.model.arrays import FloatMatrix, FloatVector
 from penstock.model.problem import Problem
 from penstock.model.topology import Grouping, Topology
 
@@ -25,7 +25,7 @@ class Traffic:
 
     def per_pair(self, counts: Sequence[int]) -> FloatMatrix:
         """Tuples/s from one instance to one instance, shape (components, components)."""
-        instances = np.maximum(np.asarray(counts, dtype=np.float64), 1.0)
+        instances: FloatVector = np.maximum(np.asarray(counts, dtype=np.float64), 1.0)
         return self.between / (instances[:, None] * instances[None, :])
 
 

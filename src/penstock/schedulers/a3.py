@@ -1,0 +1,86 @@
+"""``a3``: A3-Storm, executors with much traffic together, on the most powerful nodes (SPEC 3.6).
+
+Muhammad 2023 (PhD thesis), section 3.3, Algorithms 4 to 6. As ``top``, with traffic in place of
+connections: pairs of executors open the slots in order of their traffic, largest first, and a slot
+is filled with the executor that has the most traffic, both ways, with the *opening pair* (Algorithm
+5, line 27; the text says "with already mapped executors", but then Fig. 3.4 would tie otherwise).
+As many workers as executors, or more: one executor each. One worker: all in one slot, which needs
+no line of its own. Slots, those with the most traffic inside first, go to the nodes by
+``alpha * GFLOPS + (1 - alpha) * GB``. Memory counts in that ranking only.
+
+Where the thesis is silent: traffic is the measured one if every stream has it, otherwise what the
+rate model says, and the outcome notes which; a stream's traffic is spread evenly over its executor
+pairs; a pair without traffic is in no traffic log and opens no slot; equal traffic goes by the order
+of the streams, and equal executors by the order of the components. The rest is as in ``top``. Cost:
+executors × components.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from penstock.errors import InputError
+from penstock.model.arrays import FloatMatrix, IntMatrix, IntVector
+from penstock.model.outcome import Outcome
+from penstock.model.problem import Problem
+from penstock.schedulers.base import Budget, Looks
+from penstock.schedulers.counts import required_counts
+from penstock.schedulers.executor_groups import (
+    Pair,
+    connected_pairs,
+    group_by_pairs,
+    largest_first,
+    node_power,
+    own_part,
+    pairs_by_traffic,
+    put_groups,
+    topologies_to_place,
+    traffic_inside,
+)
+from penstock.schedulers.room import Room
+from penstock.schedulers.traffic import traffic_between
+
+
+@dataclass(frozen=True)
+class A3Scheduler:
+    """Executors with the most traffic share a slot, slots fill the most powerful node first."""
+
+    name: ClassVar[str] = "a3"
+    summary: ClassVar[str] = "A3-Storm: most traffic together, on the most powerful nodes"
+    paper: ClassVar[str] = "Muhammad 2023 (thesis), Algorithms 4 to 6"
+    looks: ClassVar[Looks] = Looks(unlike_machines=True, network=True)
+
+    alpha: float = field(
+        default=0.8, metadata={"help": "weight of GFLOPS in node power; the rest is for RAM"}
+    )
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.alpha <= 1:
+            raise InputError(f"a3: alpha must be between 0 and 1, not {self.alpha}")
+
+    def solve(self, problem: Problem, budget: Budget, rng: np.random.Generator) -> Outcome:
+        counts = np.array(required_counts(problem, self.name))
+        ranking = node_power(problem.cluster, cpu=self.alpha, memory=1 - self.alpha)  # eq. (3.2)
+        traffic = traffic_between(problem, counts.tolist())
+        per_pair = traffic.per_pair(counts.tolist())
+        room = Room.of(problem)
+        room.notes += [*ranking.notes, traffic.note]
+        for topology, workers in topologies_to_place(room):
+            own = own_part(problem, topology)
+            pairs = connected_pairs(problem, topology)
+            groups = _groups(counts[own], pairs, per_pair[own, own], workers)
+            inside = traffic_inside(groups, per_pair[own, own])
+            put_groups(room, topology, largest_first(groups, inside), ranking.power)
+        return room.outcome()
+
+
+def _groups(counts: IntVector, pairs: list[Pair], per_pair: FloatMatrix, workers: int) -> IntMatrix:
+    """Algorithm 5."""
+    if workers >= counts.sum():  # line 9
+        return np.repeat(np.eye(len(counts), dtype=np.int64), counts, axis=0)
+    both_ways = per_pair + per_pair.T
+    ordered = pairs_by_traffic(pairs, per_pair)
+    return group_by_pairs(counts, ordered, both_ways, workers, whole_slot=False)

@@ -1,0 +1,88 @@
+"""``ban``: BAN-Storm, as A3-Storm with bandwidth in the power of a node (SPEC 3.6).
+
+Muhammad 2023 (PhD thesis), section 3.4, Algorithms 7 to 9. Executors are grouped by traffic as in
+``a3``, but without its two special cases. Groups, those with the most traffic inside first, go to
+the nodes by ``a * GFLOPS + b * GB + g * Mb/s``, where the weight of what the topology is bound by is
+0.5 and the two others are 0.25 (Algorithm 9); all slots of a node are used before the next one.
+Memory and bandwidth count in that ranking only: nothing is refused for want of them.
+
+Where the thesis is silent: the type is a parameter, the same for all topologies, cpu by default;
+scores are rounded to whole numbers, halves up, because Tables 3.8 to 3.10 are sorted so (by exact
+scores Node D would stand before Node B in Table 3.9), and equal ones go to more free slots, then
+cluster order; as many workers as executors still put the two of a pair in one slot. The rest is as
+in ``a3`` and ``top``. Cost: executors × components.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from penstock.errors import InputError
+from penstock.model.cluster import Cluster
+from penstock.model.outcome import Outcome
+from penstock.model.problem import Problem
+from penstock.schedulers.base import Budget, Looks
+from penstock.schedulers.counts import required_counts
+from penstock.schedulers.executor_groups import (
+    NodePower,
+    connected_pairs,
+    group_by_pairs,
+    largest_first,
+    node_power,
+    own_part,
+    pairs_by_traffic,
+    put_groups,
+    topologies_to_place,
+    traffic_inside,
+)
+from penstock.schedulers.room import Room
+from penstock.schedulers.traffic import traffic_between
+
+BOUNDS = ("cpu", "memory", "network")
+
+
+@dataclass(frozen=True)
+class BanScheduler:
+    """Executors with the most traffic share a slot, nodes ranked by CPU, memory and bandwidth."""
+
+    name: ClassVar[str] = "ban"
+    summary: ClassVar[str] = "BAN-Storm: as a3, nodes ranked by CPU, memory and bandwidth"
+    paper: ClassVar[str] = "Muhammad 2023 (thesis), Algorithms 7 to 9"
+    looks: ClassVar[Looks] = Looks(unlike_machines=True, network=True)
+
+    bound: str = field(
+        default="cpu",
+        metadata={"help": "what the topologies are bound by: cpu, memory or network"},
+    )
+
+    def __post_init__(self) -> None:
+        if self.bound not in BOUNDS:
+            raise InputError(f'ban: bound must be cpu, memory or network, not "{self.bound}"')
+
+    def solve(self, problem: Problem, budget: Budget, rng: np.random.Generator) -> Outcome:
+        counts = np.array(required_counts(problem, self.name))
+        ranking = weighted_power(problem.cluster, self.bound)
+        traffic = traffic_between(problem, counts.tolist())
+        per_pair = traffic.per_pair(counts.tolist())
+        both_ways = per_pair + per_pair.T
+        room = Room.of(problem)
+        room.notes += [*ranking.notes, traffic.note]
+        for topology, workers in topologies_to_place(room):
+            own = own_part(problem, topology)
+            pairs = pairs_by_traffic(connected_pairs(problem, topology), per_pair[own, own])
+            groups = group_by_pairs(
+                counts[own], pairs, both_ways[own, own], workers, whole_slot=False
+            )
+            inside = traffic_inside(groups, per_pair[own, own])
+            put_groups(room, topology, largest_first(groups, inside), ranking.power)
+        return room.outcome()
+
+
+def weighted_power(cluster: Cluster, bound: str) -> NodePower:
+    """Node power in whole numbers, with the weights of Algorithm 9."""
+    cpu, memory, network = (0.5 if bound == kind else 0.25 for kind in BOUNDS)
+    exact = node_power(cluster, cpu, memory, network)  # eq. (3.3)
+    return NodePower(np.floor(exact.power + 0.5), exact.notes)

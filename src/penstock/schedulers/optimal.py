@@ -1,0 +1,271 @@
+"""``optimal``: the best plan under shuffle grouping, over all counts and placements, with a proof.
+
+Nasiri et al. 2023 search exhaustively: 27,405 count vectors for four bolts on three machines of ten
+tasks each, 18 hours. We visit count vectors N best first by an upper bound and pack each exactly
+(:mod:`penstock.schedulers.packing`) at a scale just above the best so far; when no vector is left
+whose bound exceeds it, the best is optimal and the search says so (bound equals value).
+
+The bound of a vector: with any prices u_t >= 0 for the CPU of the machine types, no placement of N
+carries more than the scale s at which ``sum_c min_t u_t (e[c,t] k_c s + met[c,t] N_c)`` reaches
+``sum_t u_t capacity_t``, by weak duality. We use the prices of the upper bound's linear programme.
+It falls when an N_c grows (overheads), so the vectors form a lattice that a heap visits in order.
+
+Exact among plans with at most ``per_machine`` instances on a machine, the paper's k_j. The start is
+``hetero``'s plan. Not looked at: groupings other than even ones (then nothing is claimed), e_remote
+and network cards (the claim then is an upper bound only). Where the budget of packing work ends
+first, the answer is the best so far with the bound of the best vector not yet visited. Cost: grows
+quickly with components, counts and machines; meant for small problems.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from penstock.errors import InputError
+from penstock.evaluate.bound import upper_bound
+from penstock.evaluate.capacity import overhead_cpu
+from penstock.evaluate.limits import violations
+from penstock.model.arrays import FloatVector, IntVector, sum_by
+from penstock.model.outcome import Outcome, Shortfall
+from penstock.model.placement import Placement
+from penstock.model.problem import Problem
+from penstock.schedulers.base import Budget, Looks
+from penstock.schedulers.hetero import HeteroScheduler
+from penstock.schedulers.packing import Patterns, pack
+
+#: A plan must be better by this factor to count as better; the proof holds up to it.
+_BETTER = 1.0 + 1e-10
+
+
+@dataclass(frozen=True)
+class OptimalScheduler:
+    """Every count vector that could be better, packed exactly."""
+
+    name: ClassVar[str] = "optimal"
+    summary: ClassVar[str] = "the best plan under shuffle grouping, with a proof; small problems"
+    paper: ClassVar[str] = "Nasiri et al. 2023, optimal scheduler (exhaustive there)"
+    looks: ClassVar[Looks] = Looks(
+        counts=True, unlike_machines=True, memory=True, topologies_together=True
+    )
+
+    per_machine: int = field(default=10, metadata={"help": "most instances on one machine"})
+    effort: float = field(
+        default=1e8, metadata={"help": "packing work after which it stops with an honest gap"}
+    )
+
+    def __post_init__(self) -> None:
+        if self.per_machine < 1:
+            raise InputError(f"optimal: per_machine must be at least 1, not {self.per_machine}")
+        if not self.effort > 0:
+            raise InputError(f"optimal: effort must be positive, not {self.effort}")
+
+    def solve(self, problem: Problem, budget: Budget, rng: np.random.Generator) -> Outcome:
+        search = _Search(problem, self.per_machine, self.effort)
+        # Where the exact search is out of reach its limit per machine is, too.
+        start = HeteroScheduler(per_machine=self.per_machine if search.patterns else 100)
+        search.start_from(start.solve(problem, budget, rng))
+        search.run(budget)
+        return search.outcome()
+
+
+class _Search:
+    """Best-first over count vectors."""
+
+    def __init__(self, problem: Problem, per_machine: int, effort: float) -> None:
+        self.problem = problem
+        self.per_machine = per_machine
+        self.effort_left = effort
+        self.machines = problem.cluster.machines_per_type
+        self.patterns = Patterns.of(problem, per_machine)
+        self.bounds = _VectorBounds(problem)
+        self.best_scale = 0.0
+        self.best: Placement | None = None
+        self.rounds = 0
+        #: No plan exceeds this; lowered as vectors are visited.
+        self.bound = self.bounds.whole
+        self.finished = False
+
+    def start_from(self, outcome: Outcome) -> None:
+        """A first plan, if it keeps the limits of this search."""
+        placement = outcome.placement
+        if placement is None or self.problem.given_counts is not None:
+            return
+        if self._keeps_limits(placement):
+            counts = placement.counts(len(self.problem.components))
+            self.best_scale = _cpu_scale(self.problem, placement, counts)
+            self.best = placement
+
+    def run(self, budget: Budget) -> None:
+        if self.patterns is None or np.isinf(self.bounds.whole):
+            return
+        for counts, bound in self._vectors():
+            self.bound = bound
+            if bound <= self.best_scale * _BETTER:
+                self.finished = True
+                return
+            self.rounds += 1
+            if self.effort_left <= 0 or budget.spent(self.rounds):
+                return
+            self._improve(counts)
+        self.bound = self.best_scale
+        self.finished = True
+
+    def outcome(self) -> Outcome:
+        exact = self.problem.divides_evenly
+        notes = [] if exact else ["groupings are not all even; nothing is proven"]
+        if self.patterns is None:
+            notes.append("too many components for the exact search; this is hetero's plan")
+        bound = max(self.best_scale * _BETTER, self.bound) if exact else None
+        kind = f"exact search, at most {self.per_machine} instances on a machine"
+        if not self.finished:
+            kind = "exact search, ended early"
+        shortfalls = () if self.best is not None else (self._shortfall(),)
+        return Outcome(
+            self.best,
+            shortfalls,
+            self.rounds,
+            tuple(notes),
+            bound_scale=bound if bound is not None and np.isfinite(bound) else None,
+            bound_kind=kind,
+            interrupted=not self.finished,
+        )
+
+    def _vectors(self) -> Iterator[tuple[IntVector, float]]:
+        """Count vectors in falling order of their bound, each once."""
+        if self.problem.given_counts is not None:
+            counts = np.array(self.problem.given_counts)
+            yield counts, self.bounds.of(counts)
+            return
+        most_in_all = self.per_machine * len(self.problem.cluster.machines)
+        first = np.ones(len(self.problem.components), dtype=np.int64)
+        heap = [(-self.bounds.of(first), tuple(first.tolist()), 0)]
+        while heap:
+            negative, vector, position = heapq.heappop(heap)
+            counts = np.array(vector)
+            yield counts, -negative
+            if counts.sum() >= most_in_all:
+                continue
+            # Only the last raised component and those after it are raised: no vector comes twice.
+            for c in range(position, len(counts)):
+                if counts[c] < self.problem.most_instances[c]:
+                    counts[c] += 1
+                    bound = self.bounds.of(counts)
+                    if bound > self.best_scale * _BETTER:
+                        heapq.heappush(heap, (-bound, tuple(counts.tolist()), c))
+                    counts[c] -= 1
+
+    def _improve(self, counts: IntVector) -> None:
+        """Pack these counts at ever higher scales until they no longer fit."""
+        assert self.patterns is not None
+        if self.bounds.of_threads(counts) <= self.best_scale * _BETTER:
+            return
+        while True:
+            scale = self.best_scale * _BETTER
+            self.effort_left -= self.patterns.effort(counts, self.machines)
+            chosen = pack(self.patterns, counts, scale, self.machines)
+            if chosen is None:
+                return
+            placement = self._placement(chosen)
+            self.best_scale = _cpu_scale(self.problem, placement, counts)
+            self.best = placement
+
+    def _placement(self, chosen: list[IntVector]) -> Placement:
+        """Patterns, listed by machine type, onto the machines; one worker per topology there."""
+        kinds = self.problem.cluster.type_of
+        machines = np.argsort(kinds, kind="stable")
+        table = np.stack(chosen)  # (machines by type, components)
+        position, component = np.nonzero(table)
+        repeats = table[position, component]
+        topology = self.problem.topology_of
+        present = np.stack(
+            [table[:, topology == t].any(axis=1) for t in range(len(self.problem.topologies))]
+        )
+        slot = (np.cumsum(present, axis=0) - 1)[topology[component], position]
+        return Placement.of(
+            np.repeat(component, repeats),
+            np.repeat(machines[position], repeats),
+            np.repeat(slot, repeats),
+        )
+
+    def _keeps_limits(self, placement: Placement) -> bool:
+        on_machine = np.bincount(placement.machine)
+        return int(on_machine.max()) <= self.per_machine and not violations(self.problem, placement)
+
+    def _shortfall(self) -> Shortfall:
+        """No vector could be packed even at no rate: say what one instance of each would need."""
+        problem = self.problem
+        needed = float(problem.met.min(axis=1).sum())
+        return Shortfall("cpu_points", needed, float(problem.cluster.usable_cpu.sum()))
+
+
+class _VectorBounds:
+    """Upper bounds on the scale of a count vector, from prices of the machine types' CPU."""
+
+    def __init__(self, problem: Problem) -> None:
+        cluster = problem.cluster
+        found = upper_bound(problem)
+        self.whole = found.scale
+        overhead = cluster.per_type("base_cpu_points") + cluster.per_type("worker_cpu_points")
+        offered = np.maximum(cluster.usable_cpu_per_type - overhead, 0.0)
+        used = cluster.machines_per_type > 0
+        offered = (offered * cluster.machines_per_type)[used]
+        self._cost = problem.e[:, used] * problem.visits[:, None]
+        self._met = problem.met[:, used]
+        room = problem.instance_points[:, used] - self._met
+        # An instance that can run nowhere leaves no rate at all.
+        each = np.divide(room, self._cost, out=np.full(room.shape, np.inf), where=self._cost > 0)
+        self._most_each: FloatVector = np.maximum(each.max(axis=1), 0.0)
+        self._prices = [
+            (prices, float(prices @ offered))
+            for prices in (found.cpu_price[used], np.ones(len(offered)))
+            if prices.any()
+        ]
+
+    def of(self, counts: IntVector) -> float:
+        """No placement of these counts carries more; falls as a count grows."""
+        return min(
+            [self.whole, *(self._priced(counts, prices, total) for prices, total in self._prices)]
+        )
+
+    def of_threads(self, counts: IntVector) -> float:
+        """What the instances' threads allow; grows with the counts."""
+        return float((self._most_each * counts).min())
+
+    def _priced(self, counts: IntVector, prices: FloatVector, total: float) -> float:
+        """The scale at which the cheapest way to carry it costs all there is."""
+        per_scale = self._cost * prices
+        fixed = self._met * prices * counts[:, None]
+        rows = np.arange(len(counts))
+        scale = 0.0
+        # The least cost is concave in the scale, so Newton's steps come from below and end.
+        for _ in range(per_scale.size + 1):
+            cheapest = (per_scale * scale + fixed).argmin(axis=1)
+            slope = float(per_scale[rows, cheapest].sum())
+            if slope <= 0:
+                return np.inf
+            step = (total - float(fixed[rows, cheapest].sum())) / slope
+            if step <= scale * (1 + 1e-13):
+                break
+            scale = step
+        return max(scale, 0.0) * (1 + 1e-12)
+
+
+def _cpu_scale(problem: Problem, placement: Placement, counts: IntVector) -> float:
+    """The sustainable scale by CPU alone and even division, which is what is searched over."""
+    kind = problem.cluster.type_of[placement.machine]
+    component = placement.component
+    fixed = problem.met[component, kind]
+    slope = problem.e[component, kind] * (problem.visits / counts)[component]
+    machines = len(problem.cluster.machines)
+    room = problem.cluster.usable_cpu - sum_by(placement.machine, fixed, machines)
+    room -= overhead_cpu(problem, placement)
+    per_machine = sum_by(placement.machine, slope, machines)
+    threads = problem.instance_points[component, kind] - fixed
+    ratios = np.concatenate([room[per_machine > 0], threads[slope > 0]])
+    divisors = np.concatenate([per_machine[per_machine > 0], slope[slope > 0]])
+    return float((ratios / divisors).min()) if len(ratios) else np.inf

@@ -1,0 +1,160 @@
+"""Can given instance counts be packed on the machines at a given scale? Exactly.
+
+A *pattern* says how many instances of each component one machine holds. All patterns with at most
+``per_machine`` instances are listed once; which of them fit a machine type at a scale is one matrix
+product. The count vectors that the first m machines can hold together are kept as one long integer
+with a bit per vector: adding a machine shifts it by each fitting pattern and joins the results, so
+that hundreds of vectors move in one operation. Machines of a type are interchangeable, hence their
+order does not matter and none is tried twice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.model.arrays import BoolVector, FloatVector, IntMatrix, IntVector
+from penstock.model.problem import Problem
+
+#: More patterns than this are not listed.
+MOST_PATTERNS = 400_000
+
+
+@dataclass(frozen=True)
+class Patterns:
+    """All ways to put at most ``per_machine`` instances on a machine, and what each needs."""
+
+    problem: Problem
+    #: Instances of each component, shape (patterns, components).
+    counts: IntMatrix
+    #: Worker processes needed: one per topology present, shape (patterns,).
+    workers: IntVector
+    #: Whether memory, heap and slots allow the pattern on each type, shape (patterns, types).
+    allowed: BoolVector
+
+    @classmethod
+    def of(cls, problem: Problem, per_machine: int) -> Patterns | None:
+        """The patterns of a problem; ``None`` if there are too many to list."""
+        components = len(problem.components)
+        if comb(per_machine + components, components) > MOST_PATTERNS:
+            return None
+        counts = _compositions(components, per_machine)
+        workers = np.stack(
+            [
+                (counts[:, problem.topology_of == t] > 0).any(axis=1)
+                for t in range(len(problem.topologies))
+            ]
+        ).sum(axis=0)
+        return cls(problem, counts, workers, _allowed(problem, counts, workers))
+
+    def effort(self, counts: IntVector, machines: IntVector) -> float:
+        """Work of packing these counts, about the number of shifts times their length."""
+        inside = float(np.minimum(np.prod(counts + 1.0), len(self.counts)))
+        words = float(np.prod(2.0 * counts + 1.0)) / 64
+        return inside * float(machines.sum()) * (1.0 + words / 256)
+
+    def fitting(self, counts: IntVector, scale: float) -> list[IntMatrix]:
+        """For each machine type, the patterns that fit at the scale when there are so many."""
+        problem, cluster = self.problem, self.problem.cluster
+        within = (self.counts <= counts).all(axis=1)
+        inside = self.counts[within]
+        overhead = cluster.per_type("base_cpu_points")
+        per_worker = cluster.per_type("worker_cpu_points")
+        each = problem.visits * scale / counts
+        fits = []
+        for t in range(len(cluster.types)):
+            tcu = problem.e[:, t] * each + problem.met[:, t]
+            can_run = tcu <= problem.instance_points[:, t]
+            load = inside @ np.where(can_run, tcu, 0.0) + per_worker[t] * self.workers[within]
+            # A machine in use also pays for itself.
+            room = cluster.usable_cpu_per_type[t] - np.where(inside.any(axis=1), overhead[t], 0.0)
+            good = (load <= room) & self.allowed[within, t] & ~inside[:, ~can_run].any(axis=1)
+            fits.append(inside[good])
+        return fits
+
+
+def pack(
+    patterns: Patterns, counts: IntVector, scale: float, machines: IntVector
+) -> list[IntVector] | None:
+    """A pattern for every machine (grouped by type) that holds exactly these counts, or None."""
+    fits = patterns.fitting(counts, scale)
+    # Twice the range per component, so that a shift never carries into the next one.
+    strides = _strides(2 * counts + 1)
+    target = int(counts @ strides)
+    valid = _box_bits(counts, strides)
+    codes = [[int(code) for code in fit @ strides] for fit in fits]
+    kinds = [t for t, number in enumerate(machines.tolist()) for _ in range(number)]
+    reached = [1]  # before the first machine, nothing is held
+    for kind in kinds[:-1]:
+        before, after = reached[-1], 0
+        for code in codes[kind]:
+            after |= before << code
+        after &= valid
+        reached.append(after)
+        if after >> target & 1:
+            break
+    chosen: list[IntVector] = []
+    left = target
+    # Walk back: which pattern of the last machine leaves what the others can hold?
+    for position in range(len(kinds) - 1, -1, -1):
+        kind = kinds[position]
+        if position >= len(reached):
+            chosen.append(np.zeros(len(counts), dtype=np.int64))  # not needed any more
+            continue
+        for code, pattern in zip(codes[kind], fits[kind], strict=True):
+            if code <= left and reached[position] >> (left - code) & 1:
+                chosen.append(pattern)
+                left -= code
+                break
+        else:
+            return None
+    return chosen[::-1]
+
+
+def _compositions(components: int, most: int) -> IntMatrix:
+    """All vectors of non-negative integers with a sum of at most ``most``, zero vector first."""
+    rows = np.zeros((1, 0), dtype=np.int64)
+    for _ in range(components):
+        used = rows.sum(axis=1)
+        parts = [
+            np.hstack([rows[used + n <= most], np.full((int((used + n <= most).sum()), 1), n)])
+            for n in range(most + 1)
+        ]
+        rows = np.vstack(parts)
+    return rows
+
+
+def _allowed(problem: Problem, counts: IntMatrix, workers: IntVector) -> BoolVector:
+    cluster = problem.cluster
+    memory = counts @ np.nan_to_num(problem.memory_mb)
+    allowed = np.empty((len(counts), len(cluster.types)), dtype=np.bool_)
+    heap_ok = np.ones(len(counts), dtype=np.bool_)
+    for t, topology in enumerate(problem.topologies):
+        if topology.worker_max_heap_mb is not None:
+            mine = problem.topology_of == t
+            heap: FloatVector = counts[:, mine] @ problem.onheap_mb[mine]
+            heap_ok &= heap <= topology.worker_max_heap_mb
+    for t, kind in enumerate(cluster.types):
+        limit = np.inf if kind.memory_mb is None else kind.memory_mb
+        needed = memory + kind.worker_memory_mb * workers
+        allowed[:, t] = heap_ok & (needed <= limit) & (workers <= kind.slots)
+    return allowed
+
+
+def _strides(sizes: IntVector) -> NDArray[np.object_]:
+    """Place values of a number system with these digits; Python integers, they may be huge."""
+    strides = [1]
+    for size in sizes.tolist()[:-1]:
+        strides.append(strides[-1] * size)
+    return np.array(strides, dtype=object)
+
+
+def _box_bits(counts: IntVector, strides: NDArray[np.object_]) -> int:
+    """The bits of all vectors that are at most ``counts`` in every component."""
+    bits = 1
+    for count, stride in zip(counts.tolist(), strides.tolist(), strict=True):
+        bits = sum(bits << (n * stride) for n in range(count + 1))
+    return bits
