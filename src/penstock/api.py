@@ -57,7 +57,8 @@ class Planned:
 
     @cached_property
     def facts(self) -> Facts:
-        return facts(self.scheduler, self.plan, self.assessment, self.outcome, self.seconds)
+        bound = self.bound.scale if self.bound and np.isfinite(self.bound.scale) else None
+        return facts(self.scheduler, self.plan, self.assessment, self.outcome, self.seconds, bound)
 
     def to_dict(self) -> dict[str, object]:
         """The plan as its file says it; where there is none, the facts with the shortfalls."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.oracle import best_scale
 
 from penstock import api
 from penstock.errors import InputError
@@ -15,7 +16,6 @@ from penstock.model.problem import Problem, build
 from penstock.schedulers.base import Budget
 from penstock.schedulers.hetero import HeteroScheduler
 from penstock.schedulers.optimal import OptimalScheduler
-from tests.oracle import best_scale
 
 
 def solve(problem: Problem, **settings: float):

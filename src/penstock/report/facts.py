@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
@@ -27,8 +27,13 @@ class Facts:
     sink_throughput_per_s: float | None = None
     mean_sink_throughput_per_s: float | None = None
     throughput_per_machine: float | None = None
+    #: The bound that holds for every plan, and what this one leaves of it.
     bound_scale: float | None = None
     gap: float | None = None
+    #: The plan's own certificate may be tighter than that.
+    certified_gap: float | None = None
+    proven_optimal: bool = False
+    bound_kind: str = ""
     mean_utilisation: float | None = None
     weighted_utilisation: float | None = None
     #: Fraction of tuples by hop class, nearest first.
@@ -53,6 +58,7 @@ def facts(
     judged: Assessment | None,
     outcome: Outcome,
     seconds: float,
+    bound_scale: float | None,
 ) -> Facts:
     """Gather the facts; everything comes from the plan's own prediction and assessment."""
     shortfalls = tuple(str(shortfall) for shortfall in outcome.shortfalls)
@@ -75,8 +81,11 @@ def facts(
         scale=predicted.scale,
         rate_per_s=dict(predicted.rate_per_s) or None,
         throughput_per_s=predicted.throughput_per_s,
-        bound_scale=predicted.bound_scale,
-        gap=predicted.gap,
+        bound_scale=bound_scale,
+        gap=replace(predicted, bound_scale=bound_scale).gap,
+        certified_gap=predicted.gap,
+        proven_optimal=predicted.proven_optimal,
+        bound_kind=predicted.bound_kind,
         mean_utilisation=float(np.mean([load.utilisation for load in loads])) if loads else None,
         limited_by=predicted.limited_by,
         seconds_to_plan=seconds,

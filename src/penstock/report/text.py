@@ -197,6 +197,11 @@ def comparison_remarks(rows: Sequence[Facts]) -> list[str]:
                     f"{best.scheduler} carries {percent(gain)} more than {other.scheduler}"
                 )
     lines += [f"{row.scheduler} is limited by {row.limited_by}" for row in placed]
+    lines += [
+        f"{row.scheduler} is proven optimal ({row.bound_kind})"
+        for row in placed
+        if row.proven_optimal
+    ]
     for row in rows:
         lines += [f"{row.scheduler} cannot place {shortfall}" for shortfall in row.shortfalls]
         if row.violations:

@@ -193,8 +193,10 @@ class _Search:
         )
 
     def _keeps_limits(self, placement: Placement) -> bool:
-        on_machine = np.bincount(placement.machine)
-        return int(on_machine.max()) <= self.per_machine and not violations(self.problem, placement)
+        if violations(self.problem, placement):
+            return False
+        most = int(np.bincount(placement.machine).max())
+        return self.patterns is None or most <= self.per_machine
 
     def _shortfall(self) -> Shortfall:
         """No vector could be packed even at no rate: say what one instance of each would need."""
