@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from penstock import api
 from penstock.cli import options
-from penstock.cli.output import is_terminal, say, show, write_json
+from penstock.cli.output import is_terminal, say, show, write_file, write_json
 from penstock.errors import EXIT_DONE, EXIT_INFEASIBLE
+from penstock.report.comparison_picture import comparison_svg
 from penstock.report.text import bound_view, comparison_remarks, comparison_view
 
 
@@ -31,6 +33,7 @@ def command(
     seed: options.Seed = 0,
     seconds: options.Seconds = None,
     iterations: options.Iterations = None,
+    svg: Annotated[Path | None, typer.Option("--svg", help="Draw the comparison.")] = None,
     as_json: options.Json = False,
 ) -> int:
     """Compare schedulers: rate, throughput, gap to the bound, machines, network, energy, time.
@@ -61,4 +64,8 @@ def command(
         show(*comparison_remarks(rows))
         if found.bound is not None:
             show("", bound_view(problem, found.bound))
+    if svg:
+        topics = ", ".join(topology.name for topology in problem.topologies)
+        write_file(svg, comparison_svg(rows, f"{topics} on {problem.cluster.name}"))
+        say(f"wrote {svg}")
     return EXIT_DONE if any(row.placed for row in rows) else EXIT_INFEASIBLE

@@ -17,6 +17,7 @@ from penstock.cli import (
     diff,
     doctor,
     examples,
+    explain,
     generate,
     import_,
     plan,
@@ -41,6 +42,7 @@ app.command("plan")(plan.command)
 app.command("compare")(compare.command)
 app.command("show")(show.command)
 app.command("diff")(diff.command)
+app.command("explain")(explain.command)
 app.command("validate")(validate.command)
 app.command("schedulers")(schedulers.command)
 app.command("examples")(examples.command)

@@ -20,7 +20,7 @@ MEGABYTE = 1_000_000
 MOST_YAML_BYTES = 8 * MEGABYTE
 MOST_JSON_BYTES = 48 * MEGABYTE
 MOST_DEPTH = 60
-#: Raises both size limits, for users who know what they load.
+#: Raises all limits on size, for users who know what they load.
 SIZE_VARIABLE = "PENSTOCK_MAX_FILE_MB"
 
 
@@ -81,7 +81,7 @@ def _read_text(path: Path, most_bytes: int) -> str:
             raise InputError(Finding("is a folder; name a file in it", name))
         if not stat.S_ISREG(status.st_mode):
             raise InputError(Finding("is not a regular file", name))
-        limit = _size_limit(most_bytes)
+        limit = raised_limit(most_bytes, most_bytes)
         if status.st_size > limit:
             raise InputError(
                 Finding(
@@ -101,9 +101,11 @@ def _read_text(path: Path, most_bytes: int) -> str:
     return _decode(data, name)
 
 
-def _size_limit(most_bytes: int) -> int:
+def raised_limit(limit: int, most_bytes: int) -> int:
+    """A limit that belongs to files of ``most_bytes``, larger where the user allows larger ones."""
     raised = os.environ.get(SIZE_VARIABLE, "")
-    return max(most_bytes, int(raised) * MEGABYTE) if raised.isdigit() else most_bytes
+    megabytes = int(raised) if raised.isdecimal() and len(raised) < 10 else 0
+    return max(limit, limit * megabytes * MEGABYTE // most_bytes)
 
 
 def _decode(data: bytes, name: str) -> str:

@@ -7,12 +7,21 @@ import re
 from functools import lru_cache
 
 from penstock.errors import Finding, InputError
-from penstock.files.document import MEGABYTE, MOST_DEPTH, Document, Place, Positions
+from penstock.files.document import (
+    MOST_DEPTH,
+    MOST_JSON_BYTES,
+    Document,
+    Place,
+    Positions,
+    raised_limit,
+)
 
-#: Lists, objects and members; each takes some 100 bytes of memory.
-MOST_VALUES = 2_500_000
-#: Above this a message names the field without its line.
-_MOST_BYTES_SEARCHED = 4 * MEGABYTE
+#: Lists, objects and members: a plan of 150,000 instances has fewer. Each takes some 200 bytes
+#: and two microseconds, so that the worst file costs a second.
+MOST_VALUES = 500_000
+#: Above this a message names the field without its line: the search takes 5 µs a value.
+_MOST_VALUES_SEARCHED = 60_000
+_MOST_DIGITS = 4300  # Python's own limit
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+')
 
 
@@ -23,11 +32,9 @@ class _Repeated(Exception):
 
 def parse_json(text: str, name: str) -> Document:
     """One JSON value. NaN and Infinity are read, so that the message names their field."""
-    values = text.count(",") + text.count("[") + text.count("{")
-    if values > MOST_VALUES:
-        raise InputError(
-            Finding(f"holds about {values:,} values; at most {MOST_VALUES:,} are read", name)
-        )
+    values, most = _about(text), raised_limit(MOST_VALUES, MOST_JSON_BYTES)
+    if values > most:
+        raise InputError(Finding(f"holds about {values:,} values; at most {most:,} are read", name))
     try:
         value = json.loads(text, object_pairs_hook=_object)
     except json.JSONDecodeError as error:
@@ -38,10 +45,16 @@ def parse_json(text: str, name: str) -> Document:
         raise InputError(Finding(f'"{repeated.key}" is given twice', name, line)) from None
     except RecursionError:
         raise InputError(Finding(f"nested more than {MOST_DEPTH} deep", name)) from None
-    except ValueError as error:  # an integer of thousands of digits
-        raise InputError(Finding(f"not JSON: {error}", name)) from None
+    except ValueError:
+        message = f"holds a number of more than {_MOST_DIGITS} digits"
+        raise InputError(Finding(message, name, _line_of_long_number(text))) from None
     _refuse_deep(value, name)
     return Document(name, value, lambda: _positions(text))
+
+
+def _about(text: str) -> int:
+    """How many values the text holds, give or take those inside strings."""
+    return text.count(",") + text.count("[") + text.count("{")
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -70,10 +83,15 @@ def _refuse_deep(value: object, name: str) -> None:
     raise InputError(Finding(f"nested more than {MOST_DEPTH} deep", name))
 
 
+def _line_of_long_number(text: str) -> int | None:
+    found = re.search(rf"[0-9]{{{_MOST_DIGITS + 1},}}", text)
+    return text.count("\n", 0, found.start()) + 1 if found else None
+
+
 def _line_of_second(text: str, key: str) -> int | None:
     """The line on which an object gives a key again."""
     seen: set[Place] = set()
-    if len(text) > _MOST_BYTES_SEARCHED:
+    if _about(text) > _MOST_VALUES_SEARCHED:
         return None
     for place, line in _walk(text):
         if place and place[-1] == key and place in seen:
@@ -84,8 +102,8 @@ def _line_of_second(text: str, key: str) -> int | None:
 
 @lru_cache(maxsize=4)
 def _positions(text: str) -> Positions:
-    if len(text) > _MOST_BYTES_SEARCHED:
-        return {}
+    if _about(text) > _MOST_VALUES_SEARCHED:
+        return {(): 1}
     found: dict[Place, int] = {}
     for place, line in _walk(text):
         found.setdefault(place, line)

@@ -12,12 +12,20 @@ from collections.abc import Iterator
 from typing import Any
 
 import yaml
+from yaml.reader import ReaderError
 
 from penstock.errors import Finding, InputError, shown
-from penstock.files.document import MOST_DEPTH, Document, Place, field_name
+from penstock.files.document import (
+    MOST_DEPTH,
+    MOST_YAML_BYTES,
+    Document,
+    Place,
+    field_name,
+    raised_limit,
+)
 
 #: More values than any topology or cluster in YAML has; aliases count each time they are used.
-MOST_VALUES = 250_000
+MOST_VALUES = 200_000
 
 _INTEGER = re.compile(r"[-+]?[0-9]{1,300}$|0x[0-9a-fA-F]{1,250}$|0o[0-7]{1,300}$")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$")
@@ -54,11 +62,14 @@ class _Composer:
 
     def __init__(self, text: str, name: str) -> None:
         self.positions: dict[Place, int] = {}
-        self._name = name
-        # Each anchor's value and how many values it stands for.
-        self._anchors: dict[str, tuple[object, int]] = {}
+        self._text, self._name = text, name
+        # Each anchor's value, how many values it stands for and how deep it is.
+        self._anchors: dict[str, tuple[object, int, int]] = {}
         self._open_anchors: set[str] = set()
         self._values = 0
+        self._most_values = raised_limit(MOST_VALUES, MOST_YAML_BYTES)
+        # Depth of the deepest value since the innermost open anchor began.
+        self._deepest = 0
         loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
         # The stubs know no event's attributes.
         self._events: Iterator[Any] = yaml.parse(text, Loader=loader)
@@ -68,7 +79,7 @@ class _Composer:
             self._skip(yaml.StreamStartEvent)
             event: Any = next(self._events)
             if isinstance(event, yaml.StreamEndEvent):
-                raise self._error("is empty", event)
+                return None  # every line is a comment
             value = self._value(next(self._events), (), 0)
             self._skip(yaml.DocumentEndEvent)
             event = next(self._events)
@@ -76,10 +87,8 @@ class _Composer:
                 raise self._error("holds a second document (---); one is expected", event)
         except yaml.MarkedYAMLError as error:
             raise self._syntax_error(error) from None
-        except yaml.YAMLError as error:
-            raise InputError(
-                Finding(f"not YAML: {' '.join(str(error).split())}", self._name)
-            ) from None
+        except ReaderError as error:
+            raise self._character_error(error) from None
         return value
 
     def _skip(self, expected: type[yaml.Event]) -> None:
@@ -88,15 +97,15 @@ class _Composer:
 
     def _value(self, event: Any, place: Place, depth: int) -> object:
         self.positions[place] = _line(event)
-        if depth > MOST_DEPTH:
-            raise self._error(f"nested more than {MOST_DEPTH} deep", event, place)
+        self._reach(depth, event)
         self._count(1, event)
         if isinstance(event, yaml.AliasEvent):
-            return self._alias(event, place)
+            return self._alias(event, place, depth)
         anchor = getattr(event, "anchor", None)
-        before = self._values
+        before, deepest = self._values, self._deepest
         if anchor:
             self._open_anchors.add(anchor)
+            self._deepest = depth
         if isinstance(event, yaml.ScalarEvent):
             value = self._scalar(event, place)
         elif isinstance(event, yaml.SequenceStartEvent):
@@ -105,7 +114,8 @@ class _Composer:
             value = self._mapping(event, place, depth)
         if anchor:
             self._open_anchors.discard(anchor)
-            self._anchors[anchor] = (value, self._values - before + 1)
+            self._anchors[anchor] = (value, self._values - before + 1, self._deepest - depth)
+            self._deepest = max(deepest, self._deepest)
         return value
 
     def _sequence(self, start: Any, place: Place, depth: int) -> list[object]:
@@ -144,13 +154,14 @@ class _Composer:
             merged |= part
         return merged
 
-    def _alias(self, event: Any, place: Place) -> object:
+    def _alias(self, event: Any, place: Place, depth: int) -> object:
         if event.anchor in self._open_anchors:
             raise self._error(f"*{event.anchor} holds itself", event, place)
         if event.anchor not in self._anchors:
             raise self._error(f"*{event.anchor}: no such anchor", event, place)
-        value, size = self._anchors[event.anchor]
+        value, size, height = self._anchors[event.anchor]
         self._count(size, event)
+        self._reach(depth + height, event)
         return value
 
     def _scalar(self, event: Any, place: Place) -> object:
@@ -165,11 +176,16 @@ class _Composer:
                 f"tag {shown(event.tag)} is not allowed; write a plain value", event, place
             )
 
+    def _reach(self, depth: int, event: Any) -> None:
+        self._deepest = max(self._deepest, depth)
+        if depth > MOST_DEPTH:
+            raise self._error(f"nested more than {MOST_DEPTH} deep", event)
+
     def _count(self, values: int, event: Any) -> None:
         self._values += values
-        if self._values > MOST_VALUES:
+        if self._values > self._most_values:
             raise self._error(
-                f"holds more than {MOST_VALUES:,} values, aliases counted each time they are used; "
+                f"holds more than {self._most_values:,} values, aliases counted each time they are used; "
                 "write large inputs as JSON",
                 event,
             )
@@ -183,6 +199,13 @@ class _Composer:
         what = ", ".join(part for part in (error.context, error.problem) if part)
         line = mark.line + 1 if mark else None
         return InputError(Finding(f"not YAML: {what}", self._name, line))
+
+    def _character_error(self, error: Any) -> InputError:
+        before = self._text.encode()[: error.position]
+        message = (
+            f"not YAML: character #x{error.character:02x} is not allowed; is it a binary file?"
+        )
+        return InputError(Finding(message, self._name, before.count(b"\n") + 1))
 
 
 def _line(event: Any) -> int:

@@ -1,29 +1,18 @@
 """A picture of who runs where, as SVG: one box per machine, filled by its components' CPU.
 
-Colours are Okabe and Ito's, which people with any colour vision can tell apart; the legend and
-the titles of the segments say the same in words and numbers.
+The legend and the titles of the segments say the same as the colours in words and numbers.
 """
 
 from __future__ import annotations
 
 from itertools import groupby
-from xml.sax.saxutils import escape, quoteattr
+from xml.sax.saxutils import escape
 
 from penstock.model.plan import Plan
 from penstock.report.loads import MachineUse, machine_uses
 from penstock.report.numbers import percent, rate
+from penstock.report.svg import COLOURS, FAINT, WIDTH, document, text
 
-_COLOURS = (
-    "#0072B2",
-    "#E69F00",
-    "#009E73",
-    "#CC79A7",
-    "#56B4E9",
-    "#D55E00",
-    "#F0E442",
-    "#999999",
-)
-_WIDTH = 960
 _MARGIN = 16
 _TYPE_LABEL = 84
 _BOX = (46, 64)
@@ -41,31 +30,25 @@ def placement_svg(plan: Plan) -> str:
     for kind, group in groupby(sorted(uses, key=lambda use: use.type), key=lambda use: use.type):
         y = _type_row(parts, kind, list(group), labels, y)
     height = y + _MARGIN
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" '
-        f'width="{_WIDTH}" height="{height}" font-family="system-ui, sans-serif" font-size="12">\n'
-        f'<rect width="{_WIDTH}" height="{height}" fill="#ffffff"/>\n'
-        + "\n".join(parts)
-        + "\n</svg>\n"
-    )
+    return document(height, parts)
 
 
 def colour(component: int) -> str:
-    return _COLOURS[component % len(_COLOURS)]
+    return COLOURS[component % len(COLOURS)]
 
 
 def _header(parts: list[str], plan: Plan) -> int:
     names = ", ".join(topology.name for topology in plan.problem.topologies)
     title = f"{names} on {plan.problem.cluster.name}, planned by {plan.scheduler}"
-    parts.append(_text(_MARGIN, 28, title, size=16, weight="bold"))
+    parts.append(text(_MARGIN, 28, title, size=16, weight="bold"))
     predicted = plan.predicted
     if predicted.rate_per_s:
         rates = ", ".join(f"{name} {rate(value)}" for name, value in predicted.rate_per_s)
         line = f"carries {rates} tuples/s"
         if predicted.gap is not None:
             line += f"; {percent(predicted.gap)} below what no plan can exceed"
-        parts.append(_text(_MARGIN, 48, line))
-        parts.append(_text(_MARGIN, 66, f"limited by {predicted.limited_by}", fill="#444444"))
+        parts.append(text(_MARGIN, 48, line))
+        parts.append(text(_MARGIN, 66, f"limited by {predicted.limited_by}", fill=FAINT))
     return 84
 
 
@@ -73,12 +56,12 @@ def _legend(parts: list[str], plan: Plan, labels: tuple[str, ...], y: int) -> in
     counts = plan.placement.counts(len(labels))
     x = _MARGIN
     for c, label in enumerate(labels):
-        text = f"{label} ×{counts[c]}"
-        width = 26 + 7 * len(text)
-        if x + width > _WIDTH - _MARGIN:
+        words = f"{label} ×{counts[c]}"
+        width = 26 + 7 * len(words)
+        if x + width > WIDTH - _MARGIN:
             x, y = _MARGIN, y + 20
         parts.append(f'<rect x="{x}" y="{y}" width="12" height="12" fill="{colour(c)}"/>')
-        parts.append(_text(x + 17, y + 10, text))
+        parts.append(text(x + 17, y + 10, words))
         x += width
     return y + _ROW
 
@@ -88,12 +71,10 @@ def _type_row(
 ) -> int:
     """All machines of one type, wrapped over as many lines as they need."""
     width, height = _BOX
-    per_line = (_WIDTH - 2 * _MARGIN - _TYPE_LABEL) // (width + _GAP)
+    per_line = (WIDTH - 2 * _MARGIN - _TYPE_LABEL) // (width + _GAP)
     busy = [use for use in uses if use.slices]
-    parts.append(_text(_MARGIN, y + 14, kind, weight="bold"))
-    parts.append(
-        _text(_MARGIN, y + 30, f"{len(busy)} of {len(uses)} used", fill="#444444", size=10)
-    )
+    parts.append(text(_MARGIN, y + 14, kind, weight="bold"))
+    parts.append(text(_MARGIN, y + 30, f"{len(busy)} of {len(uses)} used", fill=FAINT, size=10))
     for i, use in enumerate(uses):
         column, line = i % per_line, i // per_line
         x = _MARGIN + _TYPE_LABEL + column * (width + _GAP)
@@ -120,7 +101,7 @@ def _machine_box(
         )
     parts.append("</g>")
     label = f"{100 * use.utilisation:.0f} %" if use.slices else "idle"
-    parts.append(_text(x + width // 2, y + height + 11, label, size=10, anchor="middle"))
+    parts.append(text(x + width // 2, y + height + 11, label, size=10, anchor="middle"))
 
 
 def _words(use: MachineUse, labels: tuple[str, ...]) -> str:
@@ -128,19 +109,3 @@ def _words(use: MachineUse, labels: tuple[str, ...]) -> str:
         f"{labels[s.component]} ×{s.instances} ({s.cpu_points:.1f} points)" for s in use.slices
     )
     return f"{use.name}: {use.cpu_points:.1f} of {use.capacity_points:g} points; {who or 'idle'}"
-
-
-def _text(
-    x: int,
-    y: int,
-    text: str,
-    *,
-    size: int = 12,
-    weight: str = "normal",
-    fill: str = "#111111",
-    anchor: str = "start",
-) -> str:
-    return (
-        f'<text x="{x}" y="{y}" font-size="{size}" font-weight={quoteattr(weight)} '
-        f'fill="{fill}" text-anchor="{anchor}">{escape(text)}</text>'
-    )

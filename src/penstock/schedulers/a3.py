@@ -2,16 +2,16 @@
 
 Muhammad 2023 (PhD thesis), section 3.3, Algorithms 4 to 6. As ``top``, with traffic in place of
 connections: pairs of executors open the slots in order of their traffic, largest first, and a slot
-is filled with the executor that has the most traffic, both ways, with the *opening pair* (Algorithm
-5, line 27; the text says "with already mapped executors", but then Fig. 3.4 would tie otherwise).
-As many workers as executors, or more: one executor each. One worker: all in one slot, which needs
-no line of its own. Slots, those with the most traffic inside first, go to the nodes by
-``alpha * GFLOPS + (1 - alpha) * GB``. Memory counts in that ranking only.
+is filled with the executor that has the most traffic, both ways, with the *opening pair*: Algorithm
+5, line 27, passes only that, while the text says "with already mapped executors". With as many
+workers as executors, or more, each executor has its own. One worker for all is the thesis' other
+special case; it comes out without a line of its own. Slots, those with the most traffic inside
+first, go to the nodes by ``alpha * GFLOPS + (1 - alpha) * GB``. Memory counts in that ranking only.
 
 Where the thesis is silent: traffic is the measured one if every stream has it, otherwise what the
 rate model says, and the outcome notes which; a stream's traffic is spread evenly over its executor
-pairs; a pair without traffic is in no traffic log and opens no slot; equal traffic goes by the order
-of the streams, and equal executors by the order of the components. The rest is as in ``top``. Cost:
+pairs; a pair without traffic is in no traffic log and opens no slot; pairs of equal traffic go by
+the order of the streams, executors by that of the components. The rest is as in ``top``. Cost:
 executors × components.
 """
 

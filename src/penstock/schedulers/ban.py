@@ -2,15 +2,15 @@
 
 Muhammad 2023 (PhD thesis), section 3.4, Algorithms 7 to 9. Executors are grouped by traffic as in
 ``a3``, but without its two special cases. Groups, those with the most traffic inside first, go to
-the nodes by ``a * GFLOPS + b * GB + g * Mb/s``, where the weight of what the topology is bound by is
-0.5 and the two others are 0.25 (Algorithm 9); all slots of a node are used before the next one.
-Memory and bandwidth count in that ranking only: nothing is refused for want of them.
+the nodes by ``a * GFLOPS + b * GB + g * Mb/s``: 0.5 for what the topology is bound by, 0.25 for the
+two others (Algorithm 9). All slots of a node are used before the next one. Memory and bandwidth
+count in that ranking only: nothing is refused for want of them.
 
-Where the thesis is silent: the type is a parameter, the same for all topologies, cpu by default;
-scores are rounded to whole numbers, halves up, because Tables 3.8 to 3.10 are sorted so (by exact
-scores Node D would stand before Node B in Table 3.9), and equal ones go to more free slots, then
-cluster order; as many workers as executors still put the two of a pair in one slot. The rest is as
-in ``a3`` and ``top``. Cost: executors × components.
+Where the thesis is silent: what topologies are bound by is a parameter, the same for all of them,
+cpu by default; scores are rounded to whole numbers, halves up, because Tables 3.8 to 3.10 are
+sorted so (by exact scores Node D would stand before Node B in Table 3.9), and equal ones go to more
+free slots, then cluster order; with as many workers as executors, the two of a pair still share a
+slot. The rest is as in ``a3`` and ``top``. Cost: executors × components.
 """
 
 from __future__ import annotations

@@ -51,9 +51,8 @@ def node_power(
     for weight, attribute, unit in ((memory, "memory_mb", MB_PER_GB), (network, "nic_mbps", 1.0)):
         if weight:
             power = power + weight * cluster.per_type(attribute, 0.0) / unit  # eq. (3.2), (3.3)
-            unknown = used[np.isnan(cluster.per_type(attribute)[used])]
-            names = ", ".join(cluster.types[kind].name for kind in unknown)
-            notes += [f"node power counts the unknown {attribute} of {names} as 0"] if names else []
+            if np.isnan(cluster.per_type(attribute)[used]).any():
+                notes.append(f"node power counts an unknown {attribute} as 0")
     return NodePower(power[cluster.type_of], tuple(notes))
 
 

@@ -1,27 +1,28 @@
 """``gr``: Gr-Storm, the topology cut where least traffic flows, by max-flow min-cut (SPEC 3.6).
 
 Muhammad 2023 (PhD thesis), section 3.5, Algorithms 10 and 11. The graph of executors, weighted with
-traffic, is cut between its sources and sinks by max-flow min-cut. The thesis shows one cut into two;
+traffic, is cut between its sources and sinks by max-flow min-cut. The thesis shows one cut in two;
 as SPEC has it, the part with the most executors (the first of equals) is cut again until there are
-as many parts as workers. Parts, those with the most traffic inside first, go to the nodes by GFLOPS,
-and all slots of a node are used before the next one. Memory is not looked at.
+as many parts as workers. Parts, those with the most traffic inside first, go to the nodes by
+GFLOPS, and all slots of a node are used before the next one. Memory is not looked at.
 
-We cut components, with traffic summed over their executors in the part, which is exact: the minimum
-cut with the smallest sink side is unique, so exchanging two executors that are alike leaves it as it
-is, and it never divides the executors of one component. That is the cut we take, the one nearest the
-sinks: in the thesis' example it leaves the last bolt alone. How many streams a cut crosses, which the
-thesis also mentions, is not looked at, and traffic from the sink side back to the source side is free,
-as in any max-flow. scipy's flow is in whole numbers: traffic is scaled so that a part's adds up to
-10^9, at least 1 per stream, and a residual no larger than the number of streams counts as none.
+We cut components, with traffic summed over their executors in the part, which is exact: of the
+minimum cuts, the one with the smallest sink side is unique, so exchanging two executors that are
+alike leaves it as it is, and it never divides the executors of one component. That is the cut we
+take, the one nearest the sinks; the thesis' example, too, leaves the last bolt alone. How many
+streams a cut crosses, which the thesis mentions, is not looked at, and traffic from the sink side
+back to the source side is free, as in any max-flow. scipy's flow is in whole numbers: traffic is
+scaled so that a part's adds up to 10^9, at least 1 per stream, and spare capacity no larger than
+the number of streams is rounding and counts as none.
 
-Where the thesis is silent: sources are the components without a predecessor in the part, sinks those
-without a successor; where a cycle leaves none, the first component that is no sink, and the last that
-is no source. A part that is not connected is cut for nothing: its piece with the most executors goes
-one way, the rest the other. A part of one component is halved. Balance: none, unless ``largest`` is
-set; then a part over it gives its last executors, in component order, one by one to the part that
-has the fewest. A limit that workers × largest cannot keep is raised to the least possible, with a
-note. Traffic, workers, ties between nodes and several topologies as in ``a3``. Cost: a maximum flow
-between components per worker.
+Where the thesis is silent: sources are the components without a predecessor in the part, sinks
+those without a successor; where cycles leave none, the first component that is no sink, and the
+last that is no source. A part that is not connected is cut for nothing: its piece with the most
+executors goes one way, the rest the other. A part of one component is halved. Balance: none, unless
+``largest`` is set; then a part over it gives its last executors, in component order, one by one to
+the part that has the fewest. A limit too small for the workers there are is raised to the least
+that will do, with a note. Traffic, workers, ties between nodes and several topologies as in ``a3``.
+Cost: a maximum flow between components per worker.
 """
 
 from __future__ import annotations
@@ -168,7 +169,7 @@ def max_flow_min_cut(
     scale = SCALED_TOTAL / weights.sum()
     capacity = np.zeros((size + 2, size + 2), dtype=np.int32)
     capacity[:size, :size] = np.where(weights > 0, np.maximum(np.rint(weights * scale), 1), 0)
-    endless = capacity.sum()
+    endless = 2 * capacity.sum()  # more than can flow
     capacity[start, sources] = endless
     capacity[sinks, end] = endless
     found = maximum_flow(csr_array(capacity), start, end)

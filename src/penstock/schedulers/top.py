@@ -10,12 +10,13 @@ are used before the next one. Memory counts in that ranking only: nothing is ref
 Where the thesis is silent: pairs are listed by the topology's streams, source executors first to
 last; two components are connected once, however many streams join them; ties go to the component
 that stands first in the topology. An executor without a connection to the slot is not taken into it
-(the thesis says so of Spout B, but not what then): the slot stays short, and the next pair opens the
-next one. Once all slots are open, further pairs are left over. A pair is never divided, so where a
-slot is to hold one executor it holds two and other slots stay free. Workers are as many as the
-topology asks (one per machine if it does not say), as far as there are free slots. Nodes of equal
-power: more free slots first, then cluster order. Unknown hardware: see ``node_power``. Several
-topologies are served by priority, then in the order given. Cost: executors × components.
+(the thesis says so of Spout B, but not what then): the slot stays short, and the next pair opens
+the next one. Once all slots are open, executors of further pairs are left over. A pair is never
+divided: where a slot is to hold one executor it holds two, and other slots stay free. Workers are
+as many as the topology asks (one per machine if it does not say), as far as there are free slots.
+Nodes of equal power: more free slots first, then cluster order. Unknown hardware: see
+``node_power``. Several topologies are served by priority, then in the order given. Cost: executors
+× components.
 """
 
 from __future__ import annotations
