@@ -9,7 +9,7 @@ _SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.f
 
 settings.register_profile(
     "steady",
-    max_examples=150,
+    max_examples=100,
     derandomize=True,
     deadline=None,
     database=None,

@@ -26,6 +26,7 @@ from penstock.files.plan_file import plan_to_dict
 from penstock.files.store import load
 from penstock.model.cluster import Cluster
 from penstock.model.outcome import Outcome
+from penstock.model.placement import Placement
 from penstock.model.plan import Plan, Scalar
 from penstock.model.problem import Problem, build
 from penstock.model.profile import Profile
@@ -84,9 +85,14 @@ class Comparison:
             "version": 1,
             "topologies": [topology.name for topology in self.problem.topologies],
             "cluster": self.problem.cluster.name,
-            "bound_scale": self.bound.scale if self.bound else None,
+            "bound_scale": self._bound_scale,
             "schedulers": [row.facts.to_dict() for row in self.rows],
         }
+
+    @property
+    def _bound_scale(self) -> float | None:
+        """Work that costs nothing has no bound, and JSON no infinity."""
+        return self.bound.scale if self.bound and np.isfinite(self.bound.scale) else None
 
     def _repr_html_(self) -> str:
         return comparison_html([row.facts for row in self.rows])
@@ -112,11 +118,11 @@ def problem(
     if cluster is None and len(given) == 1 and _is_folder(given[0]):
         recorded = load(given[0])  # type: ignore[arg-type]
         if isinstance(recorded, Problem):
-            return replace(recorded, weighted=weighted)
+            given, cluster = recorded.topologies, recorded.cluster
     parsed = [_resolve(t, Topology, "topology", findings) for t in given]
-    if cluster is None:
+    if cluster is None and not findings:
         cluster = _natural_cluster(given)
-    machines = _resolve(cluster, Cluster, "cluster", findings)
+    machines = _resolve(cluster, Cluster, "cluster", findings) if cluster is not None else None
     costs = _resolve(profile, Profile, "profile", findings) if profile is not None else None
     if findings or machines is None or any(t is None for t in parsed):
         raise InputError(*findings)
@@ -125,7 +131,9 @@ def problem(
         machines = replace(machines, headroom=_fraction("headroom", headroom))
     if profile is None:
         costs = examples.profile_for(known, machines)
-    if met is not None and costs is not None:
+    if met is not None:
+        if costs is None:
+            raise InputError("met changes a profile, and this problem has none")
         costs = costs.with_met(_not_negative("met", met))
     return build(known, machines, costs, weighted=weighted)
 
@@ -144,7 +152,12 @@ def plan(
     chosen = configured(scheduler, parameters or {})
     notes: tuple[str, ...] = ()
     if not chosen.looks.counts and missing_counts(problem):
-        problem, notes = _with_counts_from(problem, counts_from, seed, budget)
+        source = _counts_outcome(problem, counts_from, seed, budget)
+        if source.placement is None:
+            source = replace(source, notes=(f"no instance counts from {counts_from}",))
+            return Planned(scheduler, problem, None, source, None, bound, 0.0)
+        problem = _with_counts(problem, source.placement)
+        notes = (f"instance counts from {counts_from}",)
     if bound is None and problem.has_rates:
         bound = upper_bound(problem)
     started = time.perf_counter()
@@ -192,7 +205,9 @@ def compare(
         schedulers.get(name)
     bound = upper_bound(problem) if problem.has_rates else None
     if given_counts and missing_counts(problem):
-        problem, _ = _with_counts_from(problem, counts_from, seed, budget)
+        source = _counts_outcome(problem, counts_from, seed, budget)
+        if source.placement is not None:
+            problem = _with_counts(problem, source.placement)
     rows = []
     for name in chosen:
         progress(name)
@@ -219,10 +234,11 @@ def _as_type_of(scheduler: str, parameter: schedulers.Parameter, value: Scalar) 
     try:
         if wanted is bool:
             return {"true": True, "false": False}[str(value).lower()]
-        if wanted in (int, float) and not isinstance(value, bool) and value is not None:
-            return wanted(value)
+        if wanted in (int, float):
+            return wanted(str(value))
     except (KeyError, ValueError):
-        message = f"{scheduler}: {parameter.name} must be a {wanted.__name__}, not {shown(value)}"
+        words = {bool: "true or false", int: "a whole number", float: "a number"}[wanted]
+        message = f"{scheduler}: {parameter.name} must be {words}, not {shown(value)}"
         raise InputError(message) from None
     return value
 
@@ -232,9 +248,10 @@ def _settings(scheduler: Scheduler) -> dict[str, Scalar]:
     return {f.name: getattr(declared, f.name) for f in fields(declared)}
 
 
-def _with_counts_from(
+def _counts_outcome(
     problem: Problem, name: str, seed: int, budget: Callable[[], Budget]
-) -> tuple[Problem, tuple[str, ...]]:
+) -> Outcome:
+    """The answer of the scheduler that is to decide the instance counts."""
     source = schedulers.get(name)
     if not source.looks.counts:
         raise InputError(f'scheduler "{name}" decides no counts; --counts-from needs one that does')
@@ -242,14 +259,14 @@ def _with_counts_from(
         problem.order  # noqa: B018 - a cycle is the better message
         labels = ", ".join(problem.labels[c] for c in missing_counts(problem))
         raise InputError(f"no instance counts for {labels}, and no profile to work them out")
-    outcome = source().solve(problem, budget(), np.random.default_rng(seed))
-    if outcome.placement is None:
-        reasons = "; ".join(str(shortfall) for shortfall in outcome.shortfalls)
-        raise InputError(f"{name} found no instance counts: {reasons}")
-    counts = outcome.placement.counts(len(problem.components)).tolist()
-    # Counts the topology does give stand; only the holes are filled.
+    return source().solve(problem, budget(), np.random.default_rng(seed))
+
+
+def _with_counts(problem: Problem, placement: Placement) -> Problem:
+    """Counts the topology does give stand; only the holes are filled."""
+    counts = placement.counts(len(problem.components)).tolist()
     filled = [asked or count for asked, count in zip(problem.counts_asked, counts, strict=True)]
-    return problem.with_counts(filled), (f"instance counts from {name}",)
+    return problem.with_counts(filled)
 
 
 def _resolve(
@@ -290,7 +307,7 @@ def _by_name_or_file(given: Any, what: str) -> Any:
 
 
 def _is_folder(given: object) -> bool:
-    return isinstance(given, (str, Path)) and Path(given).is_dir()
+    return isinstance(given, (str, Path)) and _is_there(Path(given)) and Path(given).is_dir()
 
 
 def _natural_cluster(topologies: Sequence[object]) -> str:
@@ -304,7 +321,16 @@ def _natural_cluster(topologies: Sequence[object]) -> str:
 def _looks_like_path(given: str | Path) -> bool:
     if isinstance(given, Path):
         return True
-    return "/" in given or Path(given).suffix in (".yaml", ".yml", ".json") or Path(given).exists()
+    return (
+        "/" in given or Path(given).suffix in (".yaml", ".yml", ".json") or _is_there(Path(given))
+    )
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a name too long for the file system
+        return False
 
 
 def _fraction(name: str, value: float) -> float:

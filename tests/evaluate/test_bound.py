@@ -10,6 +10,7 @@ from tests.builders import SCENARIOS, SHAPES, cluster, nasiri, profile, topology
 from tests.model.strategies import placed, problems
 from tests.reference import Reference
 
+from penstock.evaluate import programme
 from penstock.evaluate.bound import Bound, upper_bound
 from penstock.evaluate.rates import visit_ratios
 from penstock.model.cluster import Cluster, Machine
@@ -42,6 +43,21 @@ def test_the_bound_is_not_looser_than_its_own_solution(problem: Problem):
     ratios = visit_ratios(problem)
     handled = bound.ideal_rate.sum(axis=1)[ratios > 0] / ratios[ratios > 0]
     assert bound.scale == pytest.approx(handled.min(), rel=1e-6)
+
+
+@pytest.mark.parametrize("error", [0.0, 0.7, 0.999999, 1.3])
+def test_the_bound_holds_whatever_the_solver_says(error, monkeypatch):
+    # Weak duality: with wrong prices the bound gets looser, never false.
+    problem = nasiri("diamond", (2, 2, 2))
+    right = upper_bound(problem).scale
+    solve = programme.solve
+
+    def wrong(given: programme.Programme) -> programme.Solution:
+        solved = solve(given)
+        return replace(solved, prices=solved.prices * error)
+
+    monkeypatch.setattr(programme, "solve", wrong)
+    assert upper_bound(problem).scale >= right * (1 - 1e-9)
 
 
 def test_one_component_on_like_machines():

@@ -88,6 +88,24 @@ def test_the_hottest_task_of_the_machine_gets_the_instance():
     assert outcome.placement == place(problem, "a M1-1", "b M1-1", "b M1-2")
 
 
+def test_of_the_machines_with_room_the_cheapest_is_taken():
+    # First on M2-1. At R = 128 a second instance takes 64: 76.8 points on M1-1, which has room
+    # and comes first, but only 64 on M2-2.
+    costs = profile(a={"M1": 1.2, "M2": 1.0})
+    problem = build(topology("a"), cluster(M1=1, M2=2), costs)
+    outcome = solve(problem, iterations=9)  # R = 1, 2, ..., 64, then 128: add, and 128 is fine
+    assert outcome.placement == place(problem, "a M2-1", "a M2-2")
+
+
+def test_room_is_judged_at_the_new_lower_rate():
+    # At R0 = 80 the one instance is beyond its core of 60. Two of 40 fill 80 of the machine's
+    # 100 points; the old 80 and a new 40 would not have fitted.
+    points = {"core_points": 60.0}
+    problem = build(topology("a"), cluster(M1=1, every=points), profile(a=1.0))
+    outcome = solve(problem, r0=80.0, iterations=2)
+    assert outcome.placement == place(problem, "a M1-1", "a M1-1")
+
+
 def test_max_instances_are_kept():
     graph = topology("a", a={"max_instances": 3})
     problem = build(graph, cluster(M1=10), profile(a=1.0, met=1.0))

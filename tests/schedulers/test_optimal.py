@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.oracle import best_scale
 
 from penstock import api
+from penstock.bench.exhaustive import best_scale
 from penstock.errors import InputError
 from penstock.evaluate.bound import upper_bound
 from penstock.evaluate.capacity import capacity
@@ -44,7 +44,7 @@ def test_equals_the_exhaustive_search_on_a_hundred_random_problems(block: int):
         problem = small(seed)
         per_machine = 4 if len(problem.components) * len(problem.cluster.machines) <= 6 else 3
         outcome = solve(problem, per_machine=per_machine)
-        expected = best_scale(problem, per_machine, problem.visits)
+        expected = best_scale(problem, per_machine)
         if outcome.placement is None:
             assert expected == 0.0, seed
             continue

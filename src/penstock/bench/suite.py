@@ -16,6 +16,12 @@ from penstock.files.document import read_document
 #: A measure yields one value per repeat.
 Measure = Callable[..., Iterator[float]]
 
+#: The median unless the suite says: one slow run on a busy machine is not the code's fault.
+_STATISTICS: dict[str, Callable[[list[float]], float]] = {
+    "median": statistics.median,
+    "least": min,
+    "most": max,
+}
 _SUITES = Path(str(files("penstock.bench"))) / "suites"
 
 
@@ -59,23 +65,57 @@ class Result:
         }
 
 
+@dataclass(frozen=True)
+class Table:
+    """Figures that are read side by side rather than held against a goal."""
+
+    title: str
+    columns: list[str]
+    rows: list[list[str]]
+
+    def to_dict(self) -> dict[str, object]:
+        return {"title": self.title, "columns": self.columns, "rows": self.rows}
+
+    def to_markdown(self) -> str:
+        lines = [self.columns, ["---"] * len(self.columns), *self.rows]
+        body = "\n".join("| " + " | ".join(line) + " |" for line in lines)
+        return f"### {self.title}\n\n{body}\n"
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a suite found."""
+
+    results: list[Result]
+    tables: list[Table]
+
+    @property
+    def holds(self) -> bool:
+        return all(result.holds is not False for result in self.results)
+
+
 def suite_names() -> list[str]:
     return sorted(path.stem for path in _SUITES.glob("*.yaml"))
 
 
 def run_suite(
     name: str, *, quick: bool = False, progress: Callable[[str], None] = lambda _text: None
-) -> list[Result]:
-    """Run every benchmark of a suite, in order."""
+) -> Report:
+    """Run every table and benchmark of a suite, in order."""
     if name not in suite_names():
         raise UnknownNameError("benchmark suite", name, suite_names())
     suite: Any = read_document(_SUITES / f"{name}.yaml").value
     module = import_module(f"penstock.bench.{suite['module']}")
+    tables = []
+    for entry in suite.get("tables", []):
+        words = " ".join(str(value) for value in entry.get("with", {}).values())
+        progress(f"{entry['measure'].replace('_', ' ')} {words}")
+        tables.append(getattr(module, entry["measure"])(**entry.get("with", {})))
     results = []
     for entry in suite["benchmarks"]:
         progress(entry["name"])
         results.append(_run(module, entry, quick))
-    return results
+    return Report(results, tables)
 
 
 def _run(module: Any, entry: dict[str, Any], quick: bool) -> Result:
@@ -88,8 +128,7 @@ def _run(module: Any, entry: dict[str, Any], quick: bool) -> Result:
     direction, limit = next(iter(goal.items()), ("", None))
     return Result(
         name=entry["name"],
-        # The median: one slow run on a busy machine is not the code's fault.
-        value=statistics.median(values),
+        value=_STATISTICS[entry.get("statistic", "median")](values),
         unit=entry["unit"],
         least=min(values),
         most=max(values),

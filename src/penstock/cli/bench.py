@@ -8,6 +8,7 @@ import typer
 from rich.table import Table
 
 from penstock.bench.suite import Result, run_suite, suite_names
+from penstock.bench.suite import Table as FigureTable
 from penstock.cli import options
 from penstock.cli.output import say, show, write_json
 from penstock.errors import EXIT_DONE, EXIT_FAILURE
@@ -16,6 +17,7 @@ from penstock.errors import EXIT_DONE, EXIT_FAILURE
 def command(
     name: Annotated[str | None, typer.Argument(help="The suite; none lists them.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer repeats.")] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Tables as Markdown.")] = False,
     as_json: options.Json = False,
 ) -> int:
     """Run a benchmark suite; exit code 1 when a goal does not hold.
@@ -25,18 +27,36 @@ def command(
     penstock bench core --json
     """
     if name is None:
-        show(*suite_names())
+        if as_json:
+            write_json({"format": "penstock/suites", "version": 1, "suites": suite_names()})
+        else:
+            show(*suite_names())
         return EXIT_DONE
-    results = run_suite(name, quick=quick, progress=lambda text: say(f"… {text}"))
+    report = run_suite(name, quick=quick, progress=lambda text: say(f"… {text}"))
     if as_json:
-        rows = [result.to_dict() for result in results]
-        write_json({"format": "penstock/bench", "version": 1, "suite": name, "results": rows})
+        rows = [result.to_dict() for result in report.results]
+        tables = [table.to_dict() for table in report.tables]
+        found = {"suite": name, "results": rows, "tables": tables}
+        write_json({"format": "penstock/bench", "version": 1, **found})
+    elif markdown:
+        show(*(table.to_markdown() for table in report.tables))
     else:
-        show(_table(results))
-    return EXIT_DONE if all(result.holds is not False for result in results) else EXIT_FAILURE
+        for table in report.tables:
+            show(table.title, _side_by_side(table), "")
+        show(_against_goals(report.results))
+    return EXIT_DONE if report.holds else EXIT_FAILURE
 
 
-def _table(results: list[Result]) -> Table:
+def _side_by_side(figures: FigureTable) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for i, column in enumerate(figures.columns):
+        table.add_column(column, justify="left" if i == 0 else "right")
+    for row in figures.rows:
+        table.add_row(*row)
+    return table
+
+
+def _against_goals(results: list[Result]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for column in ("benchmark", "value", "unit", "spread", "goal", "holds"):
         table.add_column(column, justify="right" if column in ("value", "goal") else "left")

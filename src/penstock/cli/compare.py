@@ -10,7 +10,7 @@ import typer
 from penstock import api
 from penstock.cli import options
 from penstock.cli.output import is_terminal, say, show, write_file, write_json
-from penstock.errors import EXIT_DONE, EXIT_INFEASIBLE
+from penstock.errors import EXIT_DONE, EXIT_INFEASIBLE, EXIT_INTERRUPTED
 from penstock.report.comparison_picture import comparison_svg
 from penstock.report.text import bound_view, comparison_remarks, comparison_view
 
@@ -68,4 +68,6 @@ def command(
         topics = ", ".join(topology.name for topology in problem.topologies)
         write_file(svg, comparison_svg(rows, f"{topics} on {problem.cluster.name}"))
         say(f"wrote {svg}")
+    if budget.stopped:
+        return EXIT_INTERRUPTED
     return EXIT_DONE if any(row.placed for row in rows) else EXIT_INFEASIBLE

@@ -9,7 +9,7 @@ import typer
 
 from penstock import api
 from penstock.change.diff import diff
-from penstock.cli.output import is_terminal, say, show, write_file
+from penstock.cli.output import is_terminal, make_folder, say, show, write_file
 from penstock.errors import EXIT_DONE
 from penstock.evaluate.overload import overload
 from penstock.files.store import save
@@ -39,6 +39,7 @@ def command(
 
     penstock demo --out /tmp/penstock-demo
     """
+    make_folder(out)
     problem = api.problem(_TOPOLOGY, _CLUSTER)
     machines = len(problem.cluster.machines)
     _step(
@@ -65,7 +66,6 @@ def command(
     offered = 1.5 * (best.predicted.scale or 0.0)
     show(overload_view(best.problem, overload(best.problem, best.placement, offered)))
 
-    out.mkdir(parents=True, exist_ok=True)
     save(best, out / "plan.json")
     write_file(out / "plan.svg", placement_svg(best))
     _step("Results")

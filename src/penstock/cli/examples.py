@@ -11,7 +11,7 @@ from rich.table import Table
 
 from penstock import examples
 from penstock.cli import options
-from penstock.cli.output import say, show, write_file, write_json
+from penstock.cli.output import make_folder, say, show, write_file, write_json
 from penstock.errors import EXIT_DONE
 
 
@@ -31,7 +31,7 @@ def command(
     if copy_to:
         for entry in found:
             folder = copy_to / f"{entry.kind}s".replace("topologys", "topologies")
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folder(folder)
             write_file(folder / f"{entry.name}.yaml", examples.text(entry.kind, entry.name))
         say(f"copied {len(found)} files to {copy_to}")
         return EXIT_DONE

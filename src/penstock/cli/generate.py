@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from penstock.cli import options
-from penstock.cli.output import say, write_json
-from penstock.errors import EXIT_DONE, Finding, InputError
+from penstock.cli.output import make_folder, say, write_json
+from penstock.errors import EXIT_DONE
 from penstock.files.store import save
 from penstock.generate import Size, generate
 from penstock.model.cluster import Cluster
@@ -40,11 +40,7 @@ def command(
     made = generate(size, seed)
     # YAML for people; JSON where it would be too much for YAML's readers.
     suffix = "json" if machines > 2000 or components * types > 5000 else "yaml"
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        message = f"cannot be made: {error.strerror or error}"
-        raise InputError(Finding(message, str(out))) from None
+    make_folder(out)
     files: dict[Path, Topology | Cluster | Profile] = {
         **{out / f"topology-{t.name}.{suffix}": t for t in made.topologies},
         out / f"cluster.{suffix}": made.cluster,

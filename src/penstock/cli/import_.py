@@ -8,12 +8,12 @@ from typing import Annotated
 import typer
 
 from penstock.cli import options
-from penstock.cli.output import say, write_text
+from penstock.cli.output import make_folder, say, write_json, write_text
 from penstock.errors import EXIT_DONE, Finding, InputError, UsageError
 from penstock.files.document import read_document
 from penstock.files.flux import is_flux, topology_from_flux
 from penstock.files.production import Executors, is_production_folder, load_production
-from penstock.files.schema import as_mapping
+from penstock.files.schema import as_mapping, is_name
 from penstock.files.store import dumps, save
 from penstock.files.storm_yaml import cluster_from_storm_yaml
 from penstock.model.cluster import Cluster
@@ -29,6 +29,7 @@ def flux(
         list[str] | None, typer.Option("--property", help="Value of ${name}, as name=value.")
     ] = None,
     out: options.Out = None,
+    as_json: options.Json = False,
 ) -> int:
     """Import a Flux topology: structure, parallelism, groupings, requests.
 
@@ -40,7 +41,7 @@ def flux(
     if not is_flux(as_mapping(document.value)):
         raise InputError(Finding("is no Flux topology: no spouts, bolts or includes", str(file)))
     pairs = dict(_pair(p) for p in properties or [])
-    return _write(topology_from_flux(document, pairs), out)
+    return _write(topology_from_flux(document, pairs), out, as_json)
 
 
 @app.command("storm-yaml")
@@ -48,6 +49,7 @@ def storm_yaml(
     files: Annotated[list[Path], typer.Argument(help="storm.yaml of each supervisor.")],
     name: Annotated[str, typer.Option(help="Name of the cluster.")] = "storm",
     out: options.Out = None,
+    as_json: options.Json = False,
 ) -> int:
     """Import a cluster from the storm.yaml files of its supervisors.
 
@@ -55,7 +57,9 @@ def storm_yaml(
 
     penstock import storm-yaml hosts/*/conf/storm.yaml --name production
     """
-    return _write(cluster_from_storm_yaml(files, name), out)
+    if not is_name(name):
+        raise UsageError(f'--name must be a name without slashes, not "{name}"')
+    return _write(cluster_from_storm_yaml(files, name), out, as_json)
 
 
 @app.command("production")
@@ -65,6 +69,7 @@ def production(
     executors: Annotated[
         str, typer.Option(help="nimbus: what Storm starts; storm-test: what its test counts.")
     ] = "nimbus",
+    as_json: options.Json = False,
 ) -> int:
     """Import a recorded production cluster and its topologies.
 
@@ -79,10 +84,14 @@ def production(
     if executors not in rules:
         raise UsageError(f'--executors is nimbus or storm-test, not "{executors}"')
     problem = load_production(folder, rules[executors])
-    out.mkdir(parents=True, exist_ok=True)
-    save(problem.cluster, out / "cluster.json")
-    for topology in problem.topologies:
-        save(topology, out / f"topology-{topology.name}.json")
+    make_folder(out)
+    files: dict[Path, Topology | Cluster] = {out / "cluster.json": problem.cluster}
+    files |= {out / f"topology-{t.name}.json": t for t in problem.topologies}
+    for path, value in files.items():
+        save(value, path)
+    if as_json:
+        names = [str(path) for path in files]
+        write_json({"format": "penstock/imported", "version": 1, "files": names})
     say(f"wrote a cluster and {len(problem.topologies)} topologies to {out}")
     return EXIT_DONE
 
@@ -94,10 +103,10 @@ def _pair(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _write(value: Topology | Cluster, out: Path | None) -> int:
+def _write(value: Topology | Cluster, out: Path | None, as_json: bool) -> int:
     if out:
         save(value, out)
         say(f"wrote {out}")
-    else:
-        write_text(dumps(value, json=False))
+    if as_json or not out:
+        write_text(dumps(value, json=as_json))
     return EXIT_DONE

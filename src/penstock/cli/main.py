@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 
 import typer
 
@@ -72,6 +74,7 @@ def _options(
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command and leave with its exit code; nothing a user does ends in a traceback."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    _never_fail_to_print()
     try:
         code = _run(given)
         sys.stdout.flush()
@@ -82,9 +85,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sys.exit(code)
 
 
+def _never_fail_to_print() -> None:
+    """A terminal that knows no "→" gets its escape, not an error."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+@cache
+def _parser() -> Callable[..., object]:
+    """The verbs and their options; made once for all calls in a process."""
+    return typer.main.get_command(app)
+
+
 def _run(arguments: list[str]) -> int:
     try:
-        result = app(args=arguments, standalone_mode=False)
+        result = _parser()(args=arguments, standalone_mode=False)
         return result if isinstance(result, int) else EXIT_DONE
     except PenstockError as error:
         return _report(error, as_json="--json" in arguments)

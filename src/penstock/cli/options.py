@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Annotated
@@ -92,22 +93,33 @@ def parse_settings(settings: list[str] | None) -> dict[str, Scalar]:
     return parsed
 
 
+@dataclass
+class Stoppable:
+    """Makes budgets that the first Ctrl-C ends with the best so far; the second interrupts."""
+
+    seconds: float | None
+    iterations: int | None
+    #: Ctrl-C was pressed.
+    stopped: bool = False
+
+    def __call__(self) -> Budget:
+        return Budget(self.iterations, self.seconds, stop=lambda: self.stopped)
+
+    def on_interrupt(self, _number: int, _frame: FrameType | None) -> None:
+        if self.stopped:
+            raise KeyboardInterrupt
+        self.stopped = True
+        say("stopping with the best plan so far; Ctrl-C again to give up")
+
+
 @contextmanager
 def stoppable_budget(
     seconds: float | None = None, iterations: int | None = None
-) -> Iterator[Callable[[], Budget]]:
-    """Budgets that the first Ctrl-C ends with the best so far; the second one interrupts."""
-    asked = False
-
-    def on_interrupt(_number: int, _frame: FrameType | None) -> None:
-        nonlocal asked
-        if asked:
-            raise KeyboardInterrupt
-        asked = True
-        say("stopping with the best plan so far; Ctrl-C again to give up")
-
-    before = signal.signal(signal.SIGINT, on_interrupt)
+) -> Iterator[Stoppable]:
+    """Budgets for a block in which Ctrl-C asks for the best so far."""
+    budget = Stoppable(seconds, iterations)
+    before = signal.signal(signal.SIGINT, budget.on_interrupt)
     try:
-        yield lambda: Budget(iterations, seconds, stop=lambda: asked)
+        yield budget
     finally:
         signal.signal(signal.SIGINT, before)

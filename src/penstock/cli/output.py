@@ -42,6 +42,15 @@ def write_json(value: object) -> None:
     sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
+def make_folder(path: Path) -> None:
+    """Make a folder for result files, unless it is there."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        message = f"cannot be made: {error.strerror or error}"
+        raise InputError(Finding(message, str(path))) from None
+
+
 def write_file(path: Path, text: str) -> None:
     """Write a result file; a failure is the user's to mend."""
     try:

@@ -11,7 +11,7 @@ from penstock import api
 from penstock.change.diff import diff
 from penstock.cli import options
 from penstock.cli.output import is_terminal, say, show, write_file, write_json, write_text
-from penstock.errors import EXIT_DONE, EXIT_INFEASIBLE, EXIT_INTERRUPTED
+from penstock.errors import EXIT_DONE, EXIT_FAILURE, EXIT_INFEASIBLE, EXIT_INTERRUPTED
 from penstock.files.store import dumps
 from penstock.report.picture import placement_svg
 from penstock.report.text import changes_view, plan_view
@@ -65,9 +65,7 @@ def command(
     if planned.plan is None:
         if as_json:
             write_json(planned.to_dict())
-        for shortfall in planned.outcome.shortfalls:
-            say(f"{scheduler} finds no plan: {shortfall}")
-        return EXIT_INFEASIBLE
+        return _say_why_not(planned, stopped=budget.stopped)
     if out:
         write_file(out, dumps(planned.plan, json=out.suffix.lower() not in (".yaml", ".yml")))
     if svg:
@@ -85,4 +83,16 @@ def command(
             say(f"wrote {path}")
     if planned.outcome.shortfalls:
         return EXIT_INFEASIBLE
-    return EXIT_INTERRUPTED if planned.outcome.interrupted else EXIT_DONE
+    if planned.outcome.interrupted:
+        say(f"{scheduler} was stopped early; this is its best plan so far")
+    return EXIT_INTERRUPTED if budget.stopped else EXIT_DONE
+
+
+def _say_why_not(planned: api.Planned, *, stopped: bool) -> int:
+    """Why there is no plan, and the exit code for that."""
+    if planned.outcome.interrupted:
+        say(f"{planned.scheduler} was stopped before it had a plan")
+        return EXIT_INTERRUPTED if stopped else EXIT_FAILURE
+    for shortfall in planned.outcome.shortfalls:
+        say(f"{planned.scheduler} finds no plan: {shortfall}")
+    return EXIT_INFEASIBLE

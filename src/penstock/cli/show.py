@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated
 
@@ -42,7 +43,7 @@ def command(
         else:
             show(plan_view(loaded, bars=is_terminal(), all_machines=machines))
         return EXIT_DONE
-    if not offered > 0:
+    if not 0 < offered < math.inf:
         raise InputError(f"--offered must be a positive rate, not {offered:g}")
     problem = loaded.problem
     found = overload(problem, loaded.placement, offered / float(problem.demand.sum()))

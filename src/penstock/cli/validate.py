@@ -40,9 +40,11 @@ def command(
             findings += error.findings
     if not findings:
         try:
-            _check_together([value for _, value in loaded], rates)
+            _check_together([value for _, value in loaded])
         except PenstockError as error:
             findings += error.findings
+    if rates:
+        findings += _cycle_findings(loaded)
     if findings:
         raise InputError(*findings)
     described = [(str(path), *_describe(value)) for path, value in loaded]
@@ -55,22 +57,35 @@ def command(
     return EXIT_DONE
 
 
-def _check_together(values: list[Loaded], rates: bool) -> None:
+def _cycle_findings(loaded: list[tuple[Path, Loaded]]) -> list[Finding]:
+    return [
+        Finding(
+            f"cycle {' -> '.join(topology.cycle)}; the rate model needs a topology without cycles",
+            str(path),
+            field=f"topology {topology.name}",
+        )
+        for path, value in loaded
+        for topology in _topologies(value)
+        if topology.cycle
+    ]
+
+
+def _topologies(value: Loaded) -> tuple[Topology, ...]:
+    if isinstance(value, Topology):
+        return (value,)
+    if isinstance(value, Plan):
+        return value.problem.topologies
+    return value.topologies if isinstance(value, Problem) else ()
+
+
+def _check_together(values: list[Loaded]) -> None:
     topologies = [value for value in values if isinstance(value, Topology)]
     clusters = [value for value in values if isinstance(value, Cluster)]
     profiles = [value for value in values if isinstance(value, Profile)]
     if len(clusters) > 1 or len(profiles) > 1:
         raise InputError("give at most one cluster and one profile, so that they can be matched")
-    problems = [value for value in values if isinstance(value, Problem)]
     if topologies and clusters and (profiles or _has_requests(topologies)):
-        problems.append(build(topologies, clusters[0], profiles[0] if profiles else None))
-    if rates:
-        for topology in topologies:
-            if topology.cycle:
-                message = f"cycle {' -> '.join(topology.cycle)}; the rate model needs none"
-                raise InputError(Finding(message, field=f"topology {topology.name}"))
-        for problem in problems:
-            problem.order  # noqa: B018 - raises on a cycle
+        build(topologies, clusters[0], profiles[0] if profiles else None)
 
 
 def _has_requests(topologies: list[Topology]) -> bool:

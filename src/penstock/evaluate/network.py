@@ -103,6 +103,33 @@ def _latency_sum(
     return near + far
 
 
+def pair_hops(problem: Problem, placement: Placement) -> FloatVector:
+    """Connected instance pairs by hop class, shape (5,), without rates (SPEC 2b).
+
+    Each source and target pair counts once per connected pair of components, whatever its traffic.
+    """
+    cluster = problem.cluster
+    worker, workers = worker_keys(placement)
+    places = (
+        (worker, workers),
+        (placement.machine, len(cluster.machines)),
+        (cluster.rack_of[placement.machine], len(cluster.racks)),
+        (cluster.region_of[placement.machine], len(cluster.regions)),
+    )
+    starts = placement.starts(len(problem.components))
+    joined = {tuple(sorted((s.source, s.target))) for s in problem.streams}
+    pairs = np.zeros(len(Hop))
+    for a, b in sorted(joined):
+        first, second = slice(starts[a], starts[a + 1]), slice(starts[b], starts[b + 1])
+        total = (starts[a + 1] - starts[a]) * (starts[b + 1] - starts[b])
+        within = [
+            float(np.bincount(place[first], minlength=n) @ np.bincount(place[second], minlength=n))
+            for place, n in places
+        ]
+        pairs += np.diff(np.array([0.0, *within, float(total)]))
+    return pairs
+
+
 def nic_bytes(
     problem: Problem, placement: Placement, rates: Rates
 ) -> tuple[FloatVector, FloatVector]:

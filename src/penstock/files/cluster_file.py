@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import asdict
 from itertools import groupby
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from penstock.errors import Finding, InputError, unknown_name
+from penstock.errors import Finding, InputError, shown
 from penstock.files.document import Document
 from penstock.files.schema import (
+    MANY_FINDINGS,
     Count,
     FileModel,
     Fraction,
@@ -22,6 +24,8 @@ from penstock.files.schema import (
     as_list,
     as_mapping,
     check,
+    first_findings,
+    no_such,
 )
 from penstock.files.topology_file import given
 from penstock.model.cluster import DEFAULT_SLOTS, Cluster, Hop, Link, Machine, MachineType, Network
@@ -103,7 +107,8 @@ class ClusterFile(FileModel):
 def cluster_from(document: Document) -> Cluster:
     """The cluster in a document, or an error with everything that is wrong with it."""
     file, findings = check(document, ClusterFile)
-    findings += _reference_findings(document)
+    if len(findings) < MANY_FINDINGS:
+        findings += first_findings(document, _reference_findings(document))
     if file is None or findings:
         raise InputError(*findings)
     machines = _machines(file.machines)
@@ -120,28 +125,27 @@ def cluster_from(document: Document) -> Cluster:
     )
 
 
-def _reference_findings(document: Document) -> list[Finding]:
-    findings = []
+def _reference_findings(document: Document) -> Iterator[Finding]:
     top = as_mapping(document.value)
     types = as_mapping(top.get("types"))
     for i, group in enumerate(as_list(top.get("machines"))):
         fields = as_mapping(group)
         kind = fields.get("type")
         if isinstance(kind, str) and kind not in types:
-            message = unknown_name("machine type", kind, types)
-            findings.append(document.finding(("machines", i, "type"), message))
-        findings += _naming_findings(document, i, fields)
+            message = no_such("machine type", kind, types)
+            yield document.finding(("machines", i, "type"), message)
+        yield from _naming_findings(document, i, fields)
     for name, fields in types.items():
-        findings += _type_findings(document, name, as_mapping(fields))
-    regions = {as_mapping(g).get("region", _DEFAULTS.region) for g in as_list(top.get("machines"))}
+        yield from _type_findings(document, name, as_mapping(fields))
+    groups = map(as_mapping, as_list(top.get("machines")))
+    regions = sorted({str(group.get("region", _DEFAULTS.region)) for group in groups})
     network = as_mapping(top.get("network"))
     for i, link in enumerate(as_list(network.get("regions"))):
         for j, region in enumerate(as_list(as_mapping(link).get("between"))):
             if isinstance(region, str) and region not in regions:
-                message = unknown_name("region", region, sorted(map(str, regions)))
+                message = no_such("region", region, regions)
                 place = ("network", "regions", i, "between", j)
-                findings.append(document.finding(place, message))
-    return findings
+                yield document.finding(place, message)
 
 
 def _naming_findings(document: Document, i: int, fields: dict[str, object]) -> list[Finding]:
@@ -163,11 +167,11 @@ def _type_findings(document: Document, name: str, fields: dict[str, object]) -> 
     at = ("types", name)
     idle, full = fields.get("idle_watts"), fields.get("full_watts")
     if isinstance(idle, (int, float)) and isinstance(full, (int, float)) and idle > full:
-        message = f"{idle:g} is more than full_watts {full:g}"
+        message = f"{shown(idle)} is more than full_watts {shown(full)}"
         findings.append(document.finding((*at, "idle_watts"), message))
     cpu, core = fields.get("cpu_points", 100.0), fields.get("core_points")
     if isinstance(cpu, (int, float)) and isinstance(core, (int, float)) and core > cpu:
-        message = f"{core:g} is more than cpu_points {cpu:g} of the whole machine"
+        message = f"{shown(core)} is more than cpu_points {shown(cpu)} of the whole machine"
         findings.append(document.finding((*at, "core_points"), message))
     return findings
 

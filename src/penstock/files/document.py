@@ -20,6 +20,7 @@ MEGABYTE = 1_000_000
 MOST_YAML_BYTES = 8 * MEGABYTE
 MOST_JSON_BYTES = 48 * MEGABYTE
 MOST_DEPTH = 60
+LONGEST_NAME = 200
 #: Raises all limits on size, for users who know what they load.
 SIZE_VARIABLE = "PENSTOCK_MAX_FILE_MB"
 
@@ -51,8 +52,14 @@ def field_name(place: Place) -> str:
         if isinstance(part, int):
             name += f"[{part}]"
         else:
-            name += f".{part}" if name else str(part)
+            name += f".{shortened(part)}" if name else shortened(part)
     return name
+
+
+def shortened(text: object) -> str:
+    """A name as long as names may be; what is longer came from no sane file."""
+    name = text if isinstance(text, str) else ""
+    return name if len(name) <= LONGEST_NAME else name[:LONGEST_NAME] + "…"
 
 
 def read_document(path: str | Path) -> Document:

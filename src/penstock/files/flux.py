@@ -8,15 +8,26 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from penstock.errors import Finding, InputError, shown, unknown_name
+from penstock.errors import Finding, InputError, shown
 from penstock.files.document import Document, read_document
-from penstock.files.schema import as_list, as_mapping, check
+from penstock.files.schema import (
+    Count,
+    Name,
+    NotNegative,
+    Positive,
+    as_list,
+    as_mapping,
+    check,
+    first_findings,
+    no_such,
+)
+from penstock.files.yaml_reader import plain_scalar
 from penstock.model.topology import DEFAULT_STREAM, Component, Grouping, Kind, Stream, Topology
 
 _PROPERTY = re.compile(r"\$\{([^}]+)\}")
@@ -36,16 +47,25 @@ _GROUPINGS = {
 class _Lenient(BaseModel):
     """Flux files hold much that is not our business; what is ours is still checked strictly."""
 
-    model_config = ConfigDict(extra="ignore", strict=True)
+    model_config = ConfigDict(extra="ignore", strict=True, allow_inf_nan=False)
+
+
+def _as_written(value: object) -> object:
+    """Flux puts properties into the text before it is read: ``${n}`` may become a number."""
+    return plain_scalar(value) if isinstance(value, str) else value
+
+
+_Count = Annotated[Count, BeforeValidator(_as_written)]
+_Load = Annotated[NotNegative, BeforeValidator(_as_written)]
 
 
 class _FluxComponent(_Lenient):
-    id: Annotated[str, Field(min_length=1)]
-    parallelism: Annotated[int, Field(ge=1)] = 1
-    numTasks: Annotated[int, Field(ge=1)] | None = None  # noqa: N815 - Flux's own name
-    onHeapMemoryLoad: Annotated[float, Field(ge=0)] | None = None  # noqa: N815
-    offHeapMemoryLoad: Annotated[float, Field(ge=0)] | None = None  # noqa: N815
-    cpuLoad: Annotated[float, Field(ge=0)] | None = None  # noqa: N815
+    id: Name
+    parallelism: _Count = 1
+    numTasks: _Count | None = None  # noqa: N815 - Flux's own name
+    onHeapMemoryLoad: _Load | None = None  # noqa: N815
+    offHeapMemoryLoad: _Load | None = None  # noqa: N815
+    cpuLoad: _Load | None = None  # noqa: N815
 
 
 class _FluxGrouping(_Lenient):
@@ -60,9 +80,27 @@ class _FluxStream(_Lenient):
     grouping: _FluxGrouping | None = None
 
 
+class _FluxConfig(_Lenient):
+    """The settings of Storm that say how much a topology needs."""
+
+    workers: _Count | None = Field(None, alias="topology.workers")
+    priority: Annotated[int, Field(ge=0), BeforeValidator(_as_written)] | None = Field(
+        None, alias="topology.priority"
+    )
+    worker_max_heap_mb: Annotated[Positive, BeforeValidator(_as_written)] | None = Field(
+        None, alias="topology.worker.max.heap.size.mb"
+    )
+    onheap_mb: _Load | None = Field(None, alias="topology.component.resources.onheap.memory.mb")
+    offheap_mb: _Load | None = Field(None, alias="topology.component.resources.offheap.memory.mb")
+    cpu_points: _Load | None = Field(None, alias="topology.component.cpu.pcore.percent")
+
+
+_NO_CONFIG = _FluxConfig.model_validate({})
+
+
 class _FluxFile(_Lenient):
-    name: Annotated[str, Field(min_length=1)]
-    config: dict[str, Any] | None = None
+    name: Name
+    config: _FluxConfig | None = None
     spouts: list[_FluxComponent] | None = None
     bolts: list[_FluxComponent] | None = None
     streams: list[_FluxStream] | None = None
@@ -77,16 +115,16 @@ def is_flux(value: Mapping[str, object]) -> bool:
 
 def topology_from_flux(document: Document, properties: Mapping[str, str] | None = None) -> Topology:
     """The topology a Flux file describes, or an error with everything that is in the way."""
-    value = _substituted(_with_includes(document, set()), properties or {}, os.environ)
+    value = _substituted(_with_includes(document, (), []), properties or {}, os.environ)
     document = Document(document.name, value, document._positions)
     if as_mapping(value).get("topologySource") is not None:
         message = "is built by Java code, which only Storm can run; import it from a live cluster"
         raise InputError(document.finding(("topologySource",), message))
     file, findings = check(document, _FluxFile)
-    findings += _reference_findings(document)
+    findings += first_findings(document, _reference_findings(document))
     if file is None or findings:
         raise InputError(*findings)
-    config = file.config or {}
+    config = file.config or _NO_CONFIG
     spouts, bolts = file.spouts or [], file.bolts or []
     return Topology(
         name=file.name,
@@ -96,14 +134,17 @@ def topology_from_flux(document: Document, properties: Mapping[str, str] | None 
             for c in group
         ),
         streams=tuple(_stream(stream) for stream in file.streams or []),
-        workers=_number(config, "topology.workers", whole=True),
-        priority=_number(config, "topology.priority", whole=True) or 0,
-        worker_max_heap_mb=_number(config, "topology.worker.max.heap.size.mb"),
+        workers=config.workers,
+        priority=config.priority or 0,
+        worker_max_heap_mb=config.worker_max_heap_mb,
     )
 
 
-def _with_includes(document: Document, seen: set[str]) -> dict[str, Any]:
-    """The file with its includes merged in; what it says itself wins unless ``override``."""
+def _with_includes(document: Document, chain: tuple[str, ...], read: list[str]) -> dict[str, Any]:
+    """The file with its includes merged in; what it says itself wins unless ``override``.
+
+    ``chain`` is the files that lead here, ``read`` all those read so far.
+    """
     value = dict(as_mapping(document.value))
     for i, include in enumerate(as_list(value.pop("includes", None))):
         fields = as_mapping(include)
@@ -113,9 +154,10 @@ def _with_includes(document: Document, seen: set[str]) -> dict[str, Any]:
             message = f"{shown(fields.get('file'))} is not beside this file; copy it there"
             raise InputError(document.finding(place, message))
         key = str(path.resolve())
-        if key in seen or len(seen) >= _MOST_INCLUDES:
+        if key in chain or len(read) >= _MOST_INCLUDES:
             raise InputError(document.finding(place, "includes itself, or too many others"))
-        included = _with_includes(read_document(path), seen | {key})
+        read.append(key)
+        included = _with_includes(read_document(path), (*chain, key), read)
         value = _merged(value, included, override=fields.get("override") is True)
     return value
 
@@ -136,8 +178,8 @@ def _merged(own: dict[str, Any], other: dict[str, Any], *, override: bool) -> di
         if isinstance(mine, dict) and isinstance(value, dict):
             result[key] = mine | value if override else value | mine
         elif isinstance(mine, list) and isinstance(value, list):
-            ids = {as_mapping(item).get("id") for item in mine} - {None}
-            result[key] = mine + [v for v in value if as_mapping(v).get("id") not in ids]
+            ids = {str(as_mapping(item).get("id")) for item in mine} - {"None"}
+            result[key] = mine + [v for v in value if str(as_mapping(v).get("id")) not in ids]
         elif mine is None or override:
             result[key] = value
     return result
@@ -161,54 +203,46 @@ def _substituted(value: Any, properties: Mapping[str, str], environ: Mapping[str
     return _PROPERTY.sub(found, value)
 
 
-def _reference_findings(document: Document) -> list[Finding]:
+def _reference_findings(document: Document) -> Iterator[Finding]:
     top = as_mapping(document.value)
-    findings = []
     ids: dict[str, int] = {}
     for group in ("spouts", "bolts"):
         for i, item in enumerate(as_list(top.get(group))):
             name = as_mapping(item).get("id")
             if isinstance(name, str):
                 if name in ids:
-                    findings.append(document.finding((group, i, "id"), f'"{name}" is used twice'))
+                    yield document.finding((group, i, "id"), f"{shown(name)} is used twice")
                 ids[name] = i
     if not as_list(top.get("spouts")):
-        findings.append(document.finding(("spouts",), "there is no spout"))
+        yield document.finding(("spouts",), "there is no spout")
     for i, item in enumerate(as_list(top.get("streams"))):
         stream = as_mapping(item)
         for end in ("from", "to"):
             name = stream.get(end)
             if isinstance(name, str) and name not in ids:
-                message = unknown_name("spout or bolt", name, ids)
-                findings.append(document.finding(("streams", i, end), message))
+                message = no_such("spout or bolt", name, ids)
+                yield document.finding(("streams", i, end), message)
         grouping = as_mapping(stream.get("grouping")).get("type", "SHUFFLE")
         if isinstance(grouping, str) and grouping.upper() not in _GROUPINGS:
-            message = unknown_name("grouping", grouping, _GROUPINGS)
-            findings.append(document.finding(("streams", i, "grouping", "type"), message))
+            message = no_such("grouping", grouping, _GROUPINGS)
+            yield document.finding(("streams", i, "grouping", "type"), message)
     name = top.get("name")
     if isinstance(name, str) and (match := _PROPERTY.search(name)):
-        message = f"property {match.group(1)} has no value; give --property {match.group(1)}=VALUE"
-        findings.append(document.finding(("name",), message))
-    return findings
+        name = match.group(1)
+        message = f"property {name} has no value; penstock import flux --property {name}=VALUE"
+        yield document.finding(("name",), message)
 
 
-def _component(fields: _FluxComponent, kind: Kind, config: Mapping[str, Any]) -> Component:
-    onheap = fields.onHeapMemoryLoad
-    if onheap is None:
-        onheap = _number(config, "topology.component.resources.onheap.memory.mb")
-    offheap = fields.offHeapMemoryLoad
-    if offheap is None:
-        offheap = _number(config, "topology.component.resources.offheap.memory.mb")
-    cpu = fields.cpuLoad
-    if cpu is None:
-        cpu = _number(config, "topology.component.cpu.pcore.percent")
+def _component(fields: _FluxComponent, kind: Kind, config: _FluxConfig) -> Component:
+    onheap = config.onheap_mb if fields.onHeapMemoryLoad is None else fields.onHeapMemoryLoad
+    offheap = config.offheap_mb if fields.offHeapMemoryLoad is None else fields.offHeapMemoryLoad
     known = onheap is not None or offheap is not None
     return Component(
         name=fields.id,
         kind=kind,
         instances=fields.parallelism,
         tasks=fields.numTasks,
-        cpu_points=cpu,
+        cpu_points=config.cpu_points if fields.cpuLoad is None else fields.cpuLoad,
         memory_mb=(onheap or 0.0) + (offheap or 0.0) if known else None,
         offheap_mb=offheap or 0.0,
     )
@@ -224,10 +258,3 @@ def _stream(fields: _FluxStream) -> Stream:
         grouping=kind,
         fields=tuple(str(a) for a in grouping.args or ()) if kind is Grouping.FIELDS else (),
     )
-
-
-def _number(config: Mapping[str, Any], key: str, *, whole: bool = False) -> Any:
-    value = config.get(key)
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    return int(value) if whole else float(value)

@@ -16,9 +16,9 @@ from penstock.files.document import (
     raised_limit,
 )
 
-#: Lists, objects and members: a plan of 150,000 instances has fewer. Each takes some 200 bytes
+#: Lists, objects and members: a plan of 120,000 instances has fewer. Each takes some 200 bytes
 #: and two microseconds, so that the worst file costs a second.
-MOST_VALUES = 500_000
+MOST_VALUES = 400_000
 #: Above this a message names the field without its line: the search takes 5 µs a value.
 _MOST_VALUES_SEARCHED = 60_000
 _MOST_DIGITS = 4300  # Python's own limit

@@ -5,16 +5,28 @@ No times and no machine names of ours inside: the same inputs and seed give the 
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
-from penstock.errors import Finding, InputError, unknown_name
+from penstock.errors import Finding, InputError
 from penstock.files.cluster_file import cluster_from, cluster_to_dict
 from penstock.files.document import Document, Place, document_of
 from penstock.files.profile_file import profile_from, profile_to_dict
-from penstock.files.schema import Count, FileModel, Name, NotNegative, Strict, check
+from penstock.files.schema import (
+    Count,
+    FileModel,
+    Name,
+    NotNegative,
+    Strict,
+    check,
+    first_findings,
+    no_such,
+)
 from penstock.files.topology_file import given, topology_from, topology_to_dict
 from penstock.files.writer import fingerprint
 from penstock.model.placement import Placement
@@ -24,11 +36,24 @@ from penstock.model.problem import Problem, build
 _SHARES_SUM_WITHIN = 1e-6
 
 
+def _scalar(value: object) -> object:
+    """One message in place of one for each type it might have been."""
+    if value is None or isinstance(value, (str, int)):
+        return value
+    if isinstance(value, float) and math.isfinite(value):
+        return value
+    raise ValueError("must be text, a finite number, true or false")
+
+
+Slot = Annotated[int, Field(ge=0, lt=10_000)]
+ParameterValue = Annotated[str | int | float | bool | None, BeforeValidator(_scalar)]
+
+
 class InstanceFields(Strict):
     """One instance of a component."""
 
     machine: str
-    slot: Annotated[int, Field(ge=0)] = 0
+    slot: Slot = 0
     share: Annotated[float, Field(ge=0, le=1)] | None = Field(
         None, description="Part of the component's input; else divided evenly."
     )
@@ -41,7 +66,7 @@ class PlacedTopology(Strict):
 
 class SchedulerFields(Strict):
     name: Name
-    parameters: dict[str, str | int | float | bool | None] = Field(default_factory=dict)
+    parameters: dict[str, ParameterValue] = Field(default_factory=dict)
     seed: int = 0
 
 
@@ -90,7 +115,7 @@ class MoveFields(Strict):
     component: str
     instance: Annotated[int, Field(ge=0)]
     machine: str
-    slot: Annotated[int, Field(ge=0)] = 0
+    slot: Slot = 0
 
 
 class ContingencyFields(Strict):
@@ -211,7 +236,7 @@ def plan_from(document: Document) -> Plan:
     if file is None:
         raise InputError(*findings)
     problem = _problem(document, file)
-    findings = _reference_findings(document, file, problem)
+    findings = first_findings(document, _reference_findings(document, file, problem))
     if findings:
         raise InputError(*findings)
     return Plan(
@@ -255,12 +280,15 @@ def _problem(document: Document, file: PlanFile) -> Problem:
     def part(value: dict[str, Any], name: str) -> Document:
         return document_of(value, f"{document.name} inputs.{name}")
 
-    problem = build(
-        [topology_from(part(t, f"topologies[{i}]")) for i, t in enumerate(inputs.topologies)],
-        cluster_from(part(inputs.cluster, "cluster")),
-        profile_from(part(inputs.profile, "profile")) if inputs.profile is not None else None,
-        weighted=inputs.weighted,
-    )
+    topologies = [
+        topology_from(part(t, f"topologies[{i}]")) for i, t in enumerate(inputs.topologies)
+    ]
+    cluster = cluster_from(part(inputs.cluster, "cluster"))
+    profile = profile_from(part(inputs.profile, "profile")) if inputs.profile is not None else None
+    try:
+        problem = build(topologies, cluster, profile, weighted=inputs.weighted)
+    except InputError as error:
+        raise InputError(*(replace(f, file=document.name) for f in error.findings)) from None
     if inputs.given_counts is None:
         return problem
     if len(inputs.given_counts) != len(problem.components):
@@ -270,33 +298,50 @@ def _problem(document: Document, file: PlanFile) -> Problem:
     return problem.with_counts(inputs.given_counts)
 
 
-def _reference_findings(document: Document, file: PlanFile, problem: Problem) -> list[Finding]:
-    findings = []
+def _reference_findings(document: Document, file: PlanFile, problem: Problem) -> Iterator[Finding]:
     machines = problem.cluster.machine_index
     known = {t.name: t for t in problem.topologies}
     placed = [t.name for t in file.topologies]
     if len(set(placed)) < len(placed):
-        findings.append(document.finding(("topologies",), "a topology is placed twice"))
+        yield document.finding(("topologies",), "a topology is placed twice")
     for i, topology in enumerate(file.topologies):
         at: Place = ("topologies", i)
         if topology.name not in known:
-            message = unknown_name("topology", topology.name, known)
-            findings.append(document.finding((*at, "name"), message))
+            message = no_such("topology", topology.name, known)
+            yield document.finding((*at, "name"), message)
             continue
         names = known[topology.name].index
         for component, instances in topology.components.items():
             where: Place = (*at, "components", component)
             if component not in names:
-                message = unknown_name("component", component, names)
-                findings.append(document.finding(where, message))
+                yield document.finding(where, no_such("component", component, names))
             for j, instance in enumerate(instances):
                 if instance.machine not in machines:
-                    message = unknown_name("machine", instance.machine, machines)
-                    findings.append(document.finding((*where, j, "machine"), message))
-            findings += _share_findings(document, where, [i.share for i in instances])
+                    message = no_such("machine", instance.machine, machines)
+                    yield document.finding((*where, j, "machine"), message)
+            yield from _share_findings(document, where, [i.share for i in instances])
     if not any(t.components.get(c) for t in file.topologies for c in t.components):
-        findings.append(document.finding(("topologies",), "nothing is placed"))
-    return findings
+        yield document.finding(("topologies",), "nothing is placed")
+    yield from _forecast_findings(document, file, problem)
+
+
+def _forecast_findings(document: Document, file: PlanFile, problem: Problem) -> Iterator[Finding]:
+    """Names in what is predicted and in what is kept for a lost machine."""
+    machines = problem.cluster.machine_index
+    named: list[tuple[Place, str]] = [
+        (("predicted", "machines", i, "machine"), load.machine)
+        for i, load in enumerate(file.predicted.machines)
+    ]
+    for i, lost in enumerate(file.if_lost):
+        named.append((("if_lost", i, "machine"), lost.machine))
+        for j, move in enumerate(lost.moves):
+            named.append((("if_lost", i, "moves", j, "machine"), move.machine))
+            if move.component not in problem.labels:
+                message = no_such("component", move.component, problem.labels)
+                yield document.finding(("if_lost", i, "moves", j, "component"), message)
+    for place, machine in named:
+        if machine not in machines:
+            yield document.finding(place, no_such("machine", machine, machines))
 
 
 def _share_findings(document: Document, where: Place, shares: list[float | None]) -> list[Finding]:

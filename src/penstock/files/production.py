@@ -6,15 +6,15 @@ CPU, memory and slots, and topologies with requests but no rates. They load in r
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, RootModel
 
-from penstock.errors import InputError
-from penstock.files.document import Document, read_document
-from penstock.files.schema import check
+from penstock.errors import Finding, InputError, shown
+from penstock.files.document import Document, Place, read_document
+from penstock.files.schema import Name, NotNegative, Positive, check, first_findings
 from penstock.model.cluster import Cluster, Machine, MachineType
 from penstock.model.problem import Problem, build
 from penstock.model.topology import DEFAULT_STREAM, Component, Grouping, Kind, Stream, Topology
@@ -30,21 +30,20 @@ _GROUPINGS = {
     "custom_object": Grouping.CUSTOM,
 } | {g.value: g for g in Grouping}
 
-_NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-_Whole = Annotated[int, Field(ge=0)]
+_Whole = Annotated[int, Field(ge=0, le=1_000_000)]
 
 
 class _Recorded(BaseModel):
-    model_config = ConfigDict(extra="ignore", strict=True)
+    model_config = ConfigDict(extra="ignore", strict=True, allow_inf_nan=False)
 
 
 class _Supervisor(_Recorded):
-    id: str
+    id: Name
     host: str
-    rack: str
-    cpu_capacity_percent: Annotated[float, Field(gt=0)]
-    memory_mb: Annotated[float, Field(gt=0)]
-    slots: Annotated[int, Field(ge=1)]
+    rack: Name
+    cpu_capacity_percent: Positive
+    memory_mb: Positive
+    slots: Annotated[int, Field(ge=1, le=10_000)]
 
 
 class _Rack(_Recorded):
@@ -52,45 +51,48 @@ class _Rack(_Recorded):
 
 
 class _ClusterRecord(_Recorded):
-    name: str
-    min_worker_cpu_pcore_percent: _NotNegative = 0.0
+    name: Name
+    min_worker_cpu_pcore_percent: NotNegative = 0.0
     racks: list[_Rack]
 
 
 class _ComponentRecord(_Recorded):
-    id: str
+    id: Name
     kind: Literal["spout", "bolt"]
     parallelism: _Whole
     parallelism_nimbus: _Whole
     tasks: _Whole
-    cpu_pcore_percent: _NotNegative
-    onheap_mb: _NotNegative
-    offheap_mb: _NotNegative
+    cpu_pcore_percent: NotNegative
+    onheap_mb: NotNegative
+    offheap_mb: NotNegative
 
 
 class _StreamRecord(_Recorded):
     source: str = Field(alias="from")
     target: str = Field(alias="to")
-    stream: str = DEFAULT_STREAM
+    stream: Name = DEFAULT_STREAM
     grouping: str
     fields: list[str] = Field(default_factory=list)
 
 
 class _TopologyRecord(_Recorded):
-    name: str
+    name: Name
     workers: _Whole
     priority: _Whole
-    worker_max_heap_mb: Annotated[float, Field(gt=0)] | None = None
+    worker_max_heap_mb: Positive | None = None
     components: list[_ComponentRecord]
     streams: list[_StreamRecord]
 
 
-class _TopologyList(_Recorded):
-    topologies: list[_TopologyRecord]
+class _TopologyList(RootModel[list[_TopologyRecord]]):
+    model_config = ConfigDict(strict=True)
 
 
 def is_production_folder(path: Path) -> bool:
-    return (path / "cluster.json").is_file() and (path / "topologies.json").is_file()
+    try:
+        return (path / "cluster.json").is_file() and (path / "topologies.json").is_file()
+    except OSError:  # a name too long for the file system
+        return False
 
 
 def load_production(folder: str | Path, executors: Executors = "nimbus") -> Problem:
@@ -99,12 +101,45 @@ def load_production(folder: str | Path, executors: Executors = "nimbus") -> Prob
     cluster_document = read_document(folder / "cluster.json")
     cluster, findings = check(cluster_document, _ClusterRecord)
     listed = read_document(folder / "topologies.json")
-    wrapped = Document(listed.name, {"topologies": listed.value}, dict)
-    topologies, more = check(wrapped, _TopologyList)
+    topologies, more = check(listed, _TopologyList)
     if cluster is None or topologies is None:
         raise InputError(*findings, *more)
-    made = [_topology(record, _FIELD[executors]) for record in topologies.topologies]
-    return build([topology for topology in made if topology is not None], _cluster(cluster))
+    findings = first_findings(cluster_document, _cluster_findings(cluster_document, cluster))
+    findings += first_findings(listed, _topology_findings(listed, topologies.root))
+    made = [_topology(record, _FIELD[executors]) for record in topologies.root]
+    running = [topology for topology in made if topology is not None]
+    if not (findings or running):
+        findings.append(listed.finding((), "no topology starts an executor"))
+    if findings:
+        raise InputError(*findings)
+    return build(running, _cluster(cluster))
+
+
+def _cluster_findings(document: Document, record: _ClusterRecord) -> Iterator[Finding]:
+    ids: list[tuple[Place, str]] = [
+        (("racks", i, "supervisors", j, "id"), supervisor.id)
+        for i, rack in enumerate(record.racks)
+        for j, supervisor in enumerate(rack.supervisors)
+    ]
+    if not ids:
+        yield document.finding(("racks",), "there is no supervisor")
+    yield from _repeated(document, ids)
+
+
+def _topology_findings(document: Document, records: list[_TopologyRecord]) -> Iterator[Finding]:
+    yield from _repeated(document, [((i, "name"), r.name) for i, r in enumerate(records)])
+    for i, record in enumerate(records):
+        yield from _repeated(
+            document, [((i, "components", j, "id"), c.id) for j, c in enumerate(record.components)]
+        )
+
+
+def _repeated(document: Document, names: Sequence[tuple[Place, str]]) -> Iterator[Finding]:
+    seen: set[str] = set()
+    for place, name in names:
+        if name in seen:
+            yield document.finding(place, f"{shown(name)} is used twice")
+        seen.add(name)
 
 
 def _cluster(record: _ClusterRecord) -> Cluster:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from itertools import islice
+from operator import is_
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from penstock.errors import Finding, close_match, shown
-from penstock.files.document import Document, Place
+from penstock.errors import Finding, close_match, shown, unknown_name
+from penstock.files.document import LONGEST_NAME, Document, Place, shortened
 
-Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\s/][^\n\r\t/]*$")]
+_NAME_PATTERN = r"^[^\s/\x00-\x1f\x7f][^/\x00-\x1f\x7f]*$"
+Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME, pattern=_NAME_PATTERN)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
@@ -33,6 +38,14 @@ class FileModel(Strict):
 
 _M = TypeVar("_M", bound=BaseModel)
 
+#: Enough to see what is wrong; a hostile file has half a million.
+MANY_FINDINGS = 100
+_MOST_REFERENCE_FINDINGS = 25
+#: Looking up so many takes longer than a user should wait.
+_MOST_ERRORS = 20_000
+#: Of a long list or mapping, so many entries are checked before the rest is.
+_HEAD = 2000
+
 _MESSAGES = {
     "missing": "is missing",
     "string_type": "must be text",
@@ -45,18 +58,56 @@ _MESSAGES = {
     "model_type": "must be a mapping of fields to values",
     "finite_number": "must be a finite number",
     "string_too_short": "must not be empty",
+    "string_too_long": "must have at most {max_length} characters",
+    "string_unicode": "must be valid Unicode",
+    "too_short": "must hold at least {min_length}",
+    "too_long": "must hold at most {max_length}",
     "string_pattern_mismatch": "must be a name: not empty, without line breaks, tabs or slashes",
 }
 
 
 def check(document: Document, model: type[_M]) -> tuple[_M | None, list[Finding]]:
     """The document as a model, or everything about its shape that is wrong."""
+    head = _head(document.value)
     try:
+        if head is not document.value:
+            model.model_validate(head)
         return model.model_validate(document.value), []
     except ValidationError as error:
-        return None, [_finding(document, model, dict(e)) for e in error.errors(include_url=False)]
-    except RecursionError:
-        return None, [document.finding((), "nested too deeply")]
+        return None, _findings(document, model, error)
+
+
+def first_findings(document: Document, found: Iterable[Finding]) -> list[Finding]:
+    """The first findings of a check that may have very many."""
+    findings = list(islice(found, _MOST_REFERENCE_FINDINGS + 1))
+    if len(findings) > _MOST_REFERENCE_FINDINGS:
+        findings[-1] = document.finding((), "there are more mistakes like these")
+    return findings
+
+
+def _head(value: object) -> object:
+    """The value with long lists and mappings cut; the value itself if there are none."""
+    if isinstance(value, dict):
+        cut = {key: _head(item) for key, item in islice(value.items(), _HEAD)}
+        same = len(cut) == len(value) and all(cut[key] is value[key] for key in cut)
+        return value if same else cut
+    if isinstance(value, list):
+        items = [_head(item) for item in value[:_HEAD]]
+        same = len(items) == len(value) and all(map(is_, items, value))
+        return value if same else items
+    return value
+
+
+def _findings(document: Document, model: type[BaseModel], error: ValidationError) -> list[Finding]:
+    count = error.error_count()
+    if count > _MOST_ERRORS:
+        message = f"holds {count:,} mistakes; is it a file of another kind?"
+        return [document.finding((), message)]
+    shown_errors = error.errors(include_url=False)[:MANY_FINDINGS]
+    findings = [_finding(document, model, dict(e)) for e in shown_errors]
+    if count > len(findings):
+        findings.append(document.finding((), f"and {count - len(findings):,} mistakes more"))
+    return findings
 
 
 def _finding(document: Document, model: type[BaseModel], error: dict[str, Any]) -> Finding:
@@ -70,19 +121,33 @@ def _finding(document: Document, model: type[BaseModel], error: dict[str, Any]) 
         return document.finding(place, "is missing")
     if kind in ("enum", "literal_error"):
         expected = str(error["ctx"].get("expected", "")).replace("'", "")
-        close = close_match(str(seen), expected.replace(" or ", ", ").split(", "))
-        hint = f'; did you mean "{close}"?' if close else ""
-        return document.finding(place, f"must be {expected}, not {shown(seen)}{hint}")
-    message = _MESSAGES.get(kind)
-    if message is None:
+        close = close_match(shortened(seen), expected.replace(" or ", ", ").split(", "))
+        hint = f'; did you mean "{close}"?' if close and isinstance(seen, str) else ""
+        return document.finding(place, f"must be {expected}, not {seen_as(seen)}{hint}")
+    if kind in _MESSAGES:
+        message = _MESSAGES[kind].format(**error.get("ctx", {}))
+    else:
         text = str(error["msg"])
         message = text.replace("Input should be", "must be").replace("Value error, ", "")
         message = message[:1].lower() + message[1:]
-    return document.finding(place, f"{message}, not {shown(seen)}")
+    return document.finding(place, f"{message}, not {seen_as(seen)}")
+
+
+def seen_as(value: object) -> str:
+    """What was seen in place of what was wanted; a list or mapping may be a whole file."""
+    if isinstance(value, (dict, list)):
+        kind = "mapping" if isinstance(value, dict) else "list"
+        return f"a {kind} of {len(value)}" if value else f"an empty {kind}"
+    return "nothing" if value is None else shown(value)
+
+
+def no_such(what: str, name: str, known: Iterable[str]) -> str:
+    """As :func:`unknown_name`, for a name that may be a whole file."""
+    return unknown_name(what, shortened(name), known)
 
 
 def _unknown_field(name: str, known: Sequence[str]) -> str:
-    close = close_match(name, known)
+    close = close_match(shortened(name), known)
     if close:
         return f'no such field; did you mean "{close}"?'
     return f"no such field; known: {', '.join(known)}" if known else "no such field"
@@ -90,7 +155,7 @@ def _unknown_field(name: str, known: Sequence[str]) -> str:
 
 def _fields_at(model: type[BaseModel], place: Place) -> list[str]:
     """The fields a model knows at a place, read off its JSON Schema."""
-    schema = model.model_json_schema()
+    schema = _json_schema(model)
     definitions = schema.get("$defs", {})
     node: dict[str, Any] = schema
     for part in place:
@@ -100,9 +165,16 @@ def _fields_at(model: type[BaseModel], place: Place) -> list[str]:
         elif part in node.get("properties", {}):
             node = node["properties"][part]
         else:
-            extra = node.get("additionalProperties")
-            node = extra if isinstance(extra, dict) else {}
+            # A mapping by name: its keys have a pattern where names have one.
+            patterns = node.get("patternProperties", {}).values()
+            entries = [node.get("additionalProperties"), *patterns]
+            node = next((entry for entry in entries if isinstance(entry, dict)), {})
     return list(_resolved(node, definitions).get("properties", {}))
+
+
+@lru_cache
+def _json_schema(model: type[BaseModel]) -> dict[str, Any]:
+    return model.model_json_schema()
 
 
 def _resolved(node: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
@@ -114,6 +186,12 @@ def _resolved(node: dict[str, Any], definitions: dict[str, Any]) -> dict[str, An
             node = next((b for b in node["anyOf"] if b.get("type") != "null"), {})
         else:
             return node
+
+
+def is_name(value: object) -> bool:
+    """Whether a value, or a number's text, may name something."""
+    text = str(value) if isinstance(value, (str, int)) else ""
+    return len(text) <= LONGEST_NAME and re.search(_NAME_PATTERN, text) is not None
 
 
 def as_mapping(value: object) -> dict[str, Any]:

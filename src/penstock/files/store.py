@@ -8,12 +8,13 @@ from typing import Any, TypeAlias
 
 from pydantic import BaseModel
 
-from penstock.errors import Finding, InputError, UnknownNameError, close_match, shown
+from penstock.errors import Finding, InputError, UnknownNameError, close_match
 from penstock.files import flux, production
 from penstock.files.cluster_file import ClusterFile, cluster_from, cluster_to_dict
-from penstock.files.document import Document, document_of, read_document
+from penstock.files.document import Document, document_of, read_document, shortened
 from penstock.files.plan_file import PlanFile, plan_from, plan_to_dict
 from penstock.files.profile_file import ProfileFile, profile_from, profile_to_dict
+from penstock.files.schema import seen_as
 from penstock.files.topology_file import TopologyFile, topology_from, topology_to_dict
 from penstock.files.writer import to_json, to_yaml, write_text
 from penstock.model.cluster import Cluster
@@ -50,8 +51,10 @@ def load(source: str | Path | Mapping[str, Any]) -> Loaded:
 
 
 def _from_document(document: Document) -> Loaded:
+    if document.value is None:
+        raise InputError(document.finding((), "is empty"))
     if not isinstance(document.value, dict):
-        message = f"must be a mapping of fields to values, not {shown(document.value)}"
+        message = f"must be a mapping of fields to values, not {seen_as(document.value)}"
         raise InputError(document.finding((), message))
     if flux.is_flux(document.value):
         return flux.topology_from_flux(document)
@@ -61,9 +64,9 @@ def _from_document(document: Document) -> Loaded:
         raise InputError(document.finding((), f"has no format field; say which: {known}"))
     reader = _READERS.get(kind) if isinstance(kind, str) else None
     if reader is None:
-        close = close_match(str(kind), list(_READERS))
+        close = close_match(shortened(kind), list(_READERS))
         hint = f'did you mean "{close}"?' if close else f"known: {', '.join(_READERS)}"
-        raise InputError(document.finding(("format",), f"no format {shown(kind)}; {hint}"))
+        raise InputError(document.finding(("format",), f"no format {seen_as(kind)}; {hint}"))
     return reader(document)
 
 

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from penstock.errors import Finding, InputError
-from penstock.files.document import document_of, read_document
-from penstock.files.schema import as_mapping, check
+from penstock.files.document import Document, document_of, read_document
+from penstock.files.schema import Name, as_mapping, check, is_name, seen_as
 from penstock.model.cluster import DEFAULT_SLOTS, Cluster, Machine, MachineType
 
 #: Storm's own defaults (defaults.yaml of 2.x).
@@ -36,7 +36,7 @@ class _SupervisorKeys(BaseModel):
     ports: list[Annotated[int, Field(ge=1, le=65535)]] | None = Field(
         None, alias="supervisor.slots.ports"
     )
-    host: str = Field("", alias="storm.local.hostname")
+    host: Name | None = Field(None, alias="storm.local.hostname")
     meta: dict[str, Any] | None = Field(None, alias="supervisor.scheduler.meta")
 
 
@@ -55,6 +55,7 @@ def cluster_from_storm_yaml(paths: Sequence[str | Path], name: str = "storm") ->
         findings += wrong
         if keys is None:
             continue
+        findings += _meta_findings(document, as_mapping(keys.meta))
         kind = _machine_type(keys)
         types.setdefault((kind.cpu_points, kind.memory_mb or 0.0, kind.slots, kind.name), kind)
         machine = keys.host or _name_from(Path(path))
@@ -63,7 +64,7 @@ def cluster_from_storm_yaml(paths: Sequence[str | Path], name: str = "storm") ->
         if machine in {m.name for m in machines}:
             message = f'a second supervisor named "{machine}"; set storm.local.hostname'
             findings.append(Finding(message, str(path)))
-        machines.append(Machine(machine, kind.name, rack=rack, host=keys.host))
+        machines.append(Machine(machine, kind.name, rack=rack, host=keys.host or ""))
     repeated = [t.name for t in types.values()]
     for type_name in sorted({n for n in repeated if repeated.count(n) > 1}):
         message = f'machine type "{type_name}" has unequal CPU, memory or slots in different files'
@@ -71,6 +72,16 @@ def cluster_from_storm_yaml(paths: Sequence[str | Path], name: str = "storm") ->
     if findings:
         raise InputError(*findings)
     return Cluster(name, tuple(types.values()), tuple(machines))
+
+
+def _meta_findings(document: Document, meta: dict[str, Any]) -> list[Finding]:
+    return [
+        document.finding(
+            ("supervisor.scheduler.meta", key), f"must be a name, not {seen_as(meta[key])}"
+        )
+        for key in (*_TYPE_KEYS, *_RACK_KEYS)
+        if key in meta and not is_name(meta[key])
+    ]
 
 
 def _machine_type(keys: _SupervisorKeys) -> MachineType:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from penstock.errors import Finding, InputError, unknown_name
+from penstock.errors import Finding, InputError, shown
 from penstock.files.document import Document
 from penstock.files.schema import (
+    MANY_FINDINGS,
     Count,
     FileModel,
     Name,
@@ -19,6 +20,8 @@ from penstock.files.schema import (
     as_list,
     as_mapping,
     check,
+    first_findings,
+    no_such,
 )
 from penstock.model.topology import DEFAULT_STREAM, Component, Grouping, Kind, Stream, Topology
 
@@ -93,7 +96,8 @@ class TopologyFile(FileModel):
 def topology_from(document: Document) -> Topology:
     """The topology in a document, or an error with everything that is wrong with it."""
     file, findings = check(document, TopologyFile)
-    findings += _reference_findings(document)
+    if len(findings) < MANY_FINDINGS:
+        findings += first_findings(document, _reference_findings(document))
     if file is None or findings:
         raise InputError(*findings)
     streams = [
@@ -112,9 +116,8 @@ def topology_from(document: Document) -> Topology:
     )
 
 
-def _reference_findings(document: Document) -> list[Finding]:
+def _reference_findings(document: Document) -> Iterator[Finding]:
     """What the shape alone cannot tell; runs on files whose shape is broken, too."""
-    findings = []
     components = as_mapping(as_mapping(document.value).get("components"))
     for name, fields in components.items():
         at = ("components", name)
@@ -123,24 +126,19 @@ def _reference_findings(document: Document) -> list[Finding]:
             target = as_mapping(stream).get("to")
             place = (*at, "streams", i, "to")
             if isinstance(target, str) and target not in components:
-                findings.append(
-                    document.finding(place, unknown_name("component", target, components))
-                )
-            elif target == name:
-                findings.append(document.finding(place, "a component cannot subscribe to itself"))
+                yield document.finding(place, no_such("component", target, components))
             if as_mapping(stream).get("key_skew") and not as_mapping(stream).get("keys"):
                 message = "needs keys, the number of distinct keys"
-                findings.append(document.finding((*at, "streams", i, "key_skew"), message))
-        findings += _count_findings(document, name, as_mapping(fields))
+                yield document.finding((*at, "streams", i, "key_skew"), message)
+        yield from _count_findings(document, name, as_mapping(fields))
     kinds = [as_mapping(fields).get("kind") for fields in components.values()]
     if components and Kind.SPOUT not in kinds:
         message = "no component is a spout; give the source kind: spout"
-        findings.append(document.finding(("components",), message))
+        yield document.finding(("components",), message)
     spouts = [f for f in components.values() if as_mapping(f).get("kind") == Kind.SPOUT]
     if spouts and all(as_mapping(f).get("share") == 0 for f in spouts):
         message = "every spout has share 0; one must bring the input"
-        findings.append(document.finding(("components",), message))
-    return findings
+        yield document.finding(("components",), message)
 
 
 def _count_findings(document: Document, name: str, fields: dict[str, object]) -> list[Finding]:
@@ -149,13 +147,14 @@ def _count_findings(document: Document, name: str, fields: dict[str, object]) ->
     for limit in ("max_instances", "tasks"):
         most = fields.get(limit)
         if isinstance(instances, int) and isinstance(most, int) and instances > most:
-            message = f"{instances} is more than {limit} {most}"
+            message = f"{shown(instances)} is more than {limit} {shown(most)}"
             findings.append(document.finding(("components", name, "instances"), message))
     requests = as_mapping(fields.get("requests"))
     memory, offheap = requests.get("memory_mb"), requests.get("offheap_mb")
     if isinstance(memory, (int, float)) and isinstance(offheap, (int, float)) and offheap > memory:
         place = ("components", name, "requests", "offheap_mb")
-        findings.append(document.finding(place, f"{offheap:g} is more than memory_mb {memory:g}"))
+        message = f"{shown(offheap)} is more than memory_mb {shown(memory)}"
+        findings.append(document.finding(place, message))
     return findings
 
 

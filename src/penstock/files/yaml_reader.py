@@ -168,7 +168,7 @@ class _Composer:
         if event.tag not in _STRING_TAGS:
             self._refuse_tag(event, place, "")
         plain = event.implicit[0] and event.tag is None
-        return _resolve(event.value) if plain else event.value
+        return plain_scalar(event.value) if plain else event.value
 
     def _refuse_tag(self, event: Any, place: Place, allowed: str) -> None:
         if event.tag not in (None, "!", allowed):
@@ -185,8 +185,8 @@ class _Composer:
         self._values += values
         if self._values > self._most_values:
             raise self._error(
-                f"holds more than {self._most_values:,} values, aliases counted each time they are used; "
-                "write large inputs as JSON",
+                f"holds more than {self._most_values:,} values, aliases counted each time they are "
+                "used; write large inputs as JSON",
                 event,
             )
 
@@ -212,7 +212,7 @@ def _line(event: Any) -> int:
     return int(event.start_mark.line) + 1
 
 
-def _resolve(text: str) -> object:
+def plain_scalar(text: str) -> object:
     """A plain scalar by the YAML 1.2 core schema."""
     if text in _WORDS:
         return _WORDS[text]

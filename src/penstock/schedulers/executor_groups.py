@@ -117,9 +117,9 @@ def group_by_pairs(
     left = counts.copy()
     groups = np.zeros((workers, len(counts)), dtype=np.int64)
     slot = 0
-    for source, destination in pairs:
-        while slot < workers and _both_left(left, source, destination):
-            taken = _fill_slot(left, source, destination, bond, per_slot, whole_slot)
+    for pair in pairs:
+        while slot < workers and _both_left(left, pair):
+            taken = fill_slot(left, pair, bond, per_slot, whole_slot=whole_slot)
             groups[slot] = np.bincount(taken, minlength=len(counts))
             slot += 1
     for k, component in enumerate(np.repeat(np.arange(len(left)), left), start=1):
@@ -127,22 +127,19 @@ def group_by_pairs(
     return groups
 
 
-def _both_left(left: IntVector, source: int, destination: int) -> bool:
+def _both_left(left: IntVector, pair: Pair) -> bool:
     """Whether two different executors are left to be the two ends of a pair."""
+    source, destination = pair
     if source == destination:
         return bool(left[source] >= 2)
     return bool(left[source] and left[destination])
 
 
-def _fill_slot(
-    left: IntVector,
-    source: int,
-    destination: int,
-    bond: FloatMatrix,
-    per_slot: int,
-    whole_slot: bool,
+def fill_slot(
+    left: IntVector, opening: Pair, bond: FloatMatrix, per_slot: int, *, whole_slot: bool
 ) -> list[int]:
-    """The components of a slot's executors in the order taken, which leave ``left``."""
+    """The components of a slot's executors in the order taken; they are taken out of ``left``."""
+    source, destination = opening
     taken = [source, destination]
     np.subtract.at(left, taken, 1)
     score = bond[source] + bond[destination]
@@ -169,8 +166,6 @@ def largest_first(groups: IntMatrix, values: FloatVector | IntVector) -> IntMatr
 
 
 def comparable(values: FloatVector | IntVector) -> FloatVector:
-    """Not negative values as parts of the largest: what only rounding sets apart is alike."""
-    largest = values.max(initial=0)
-    if largest == 0:
-        return np.zeros(len(values))
-    return np.asarray(np.round(values / largest, 9))
+    """The values to thirty binary digits, so that what only rounding sets apart is a tie."""
+    mantissa, exponent = np.frexp(values)
+    return np.asarray(np.ldexp(np.rint(np.ldexp(mantissa, 30)), exponent - 30))

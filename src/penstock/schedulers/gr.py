@@ -81,16 +81,18 @@ class GrScheduler:
             own = own_part(problem, topology)
             parts = partition(counts[own], per_pair[own, own], workers)
             if self.largest:
-                least = -(-int(counts[own].sum()) // len(parts))
-                if least > self.largest:
-                    name = problem.topologies[topology].name
-                    room.notes.append(
-                        f"{name}: parts of up to {least}, over largest={self.largest}"
-                    )
-                parts = limited(parts, max(self.largest, least))
+                parts = limited(parts, self._limit(room, topology, parts))
             inside = traffic_inside(parts, per_pair[own, own])
             put_groups(room, topology, largest_first(parts, inside), ranking.power)
         return room.outcome()
+
+    def _limit(self, room: Room, topology: int, parts: IntMatrix) -> int:
+        """The most executors that a part may have: as asked, if all of them then fit."""
+        least = -(-int(parts.sum()) // len(parts))
+        if least > self.largest:
+            name = room.problem.topologies[topology].name
+            room.notes.append(f"{name}: parts of up to {least}, largest={self.largest} is too few")
+        return max(self.largest, least)
 
 
 def partition(counts: IntVector, per_pair: FloatMatrix, workers: int) -> IntMatrix:

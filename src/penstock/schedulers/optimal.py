@@ -2,13 +2,14 @@
 
 Nasiri et al. 2023 search exhaustively: 27,405 count vectors for four bolts on three machines of ten
 tasks each, 18 hours. We visit count vectors N best first by an upper bound and pack each exactly
-(:mod:`penstock.schedulers.packing`) at a scale just above the best so far; when no vector is left
-whose bound exceeds it, the best is optimal and the search says so (bound equals value).
+(:mod:`penstock.schedulers.packing`) at a scale just above the best so far, unless prices prove at
+once that it cannot be packed; when no vector is left whose bound exceeds the best, that is optimal
+and the search says so (bound equals value).
 
 The bound of a vector: with any prices u_t >= 0 for the CPU of the machine types, no placement of N
 carries more than the scale s at which ``sum_c min_t u_t (e[c,t] k_c s + met[c,t] N_c)`` reaches
 ``sum_t u_t capacity_t``, by weak duality. We use the prices of the upper bound's linear programme.
-It falls when an N_c grows (overheads), so the vectors form a lattice that a heap visits in order.
+It falls when an N_c grows (overheads), so whatever lies above a vector that is out is out, too.
 
 Exact among plans with at most ``per_machine`` instances on a machine, the paper's k_j. The start is
 ``hetero``'s plan. Not looked at: groupings other than even ones (then nothing is claimed), e_remote
@@ -19,8 +20,6 @@ quickly with components, counts and machines; meant for small problems.
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -30,7 +29,7 @@ from penstock.errors import InputError
 from penstock.evaluate.bound import upper_bound
 from penstock.evaluate.capacity import overhead_cpu
 from penstock.evaluate.limits import violations
-from penstock.model.arrays import FloatVector, IntVector, sum_by
+from penstock.model.arrays import FloatVector, IntMatrix, IntVector, sum_by
 from penstock.model.outcome import Outcome, Shortfall
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
@@ -40,6 +39,9 @@ from penstock.schedulers.packing import Patterns, pack
 
 #: A plan must be better by this factor to count as better; the proof holds up to it.
 _BETTER = 1.0 + 1e-10
+#: Count vectors looked at together, and the most that are listed at all.
+_BATCH = 64
+_MOST_VECTORS = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -103,17 +105,24 @@ class _Search:
     def run(self, budget: Budget) -> None:
         if self.patterns is None or np.isinf(self.bounds.whole):
             return
-        for counts, bound in self._vectors():
-            self.bound = bound
-            if bound <= self.best_scale * _BETTER:
-                self.finished = True
-                return
-            self.rounds += 1
-            if self.effort_left <= 0 or budget.spent(self.rounds):
-                return
-            self._improve(counts)
-        self.bound = self.best_scale
-        self.finished = True
+        vectors, bounds, complete = self._vectors()
+        for start in range(0, len(vectors), _BATCH):
+            self.bound = float(bounds[start])
+            if self.bound <= self.best_scale * _BETTER:
+                break
+            batch = vectors[start : start + _BATCH]
+            self.effort_left -= len(batch) * self.patterns.effort_to_rule_out
+            hopeless = self.patterns.impossible(batch, self.best_scale * _BETTER, self.machines)
+            hopeful = start + np.flatnonzero(~hopeless)
+            for counts, bound in zip(vectors[hopeful], bounds[hopeful], strict=True):
+                self.rounds += 1
+                if self.effort_left <= 0 or budget.spent(self.rounds):
+                    return
+                if bound > self.best_scale * _BETTER:
+                    self._improve(counts)
+        if complete:
+            self.bound = self.best_scale
+            self.finished = True
 
     def outcome(self) -> Outcome:
         exact = self.problem.divides_evenly
@@ -135,29 +144,35 @@ class _Search:
             interrupted=not self.finished,
         )
 
-    def _vectors(self) -> Iterator[tuple[IntVector, float]]:
-        """Count vectors in falling order of their bound, each once."""
-        if self.problem.given_counts is not None:
-            counts = np.array(self.problem.given_counts)
-            yield counts, self.bounds.of(counts)
-            return
+    def _vectors(self) -> tuple[IntMatrix, FloatVector, bool]:
+        """Count vectors that may beat the best, by falling bound, and whether these are all."""
+        given = self.problem.given_counts
+        if given is not None:
+            only = np.array([given])
+            return only, self.bounds.of(only), True
         most_in_all = self.per_machine * len(self.problem.cluster.machines)
-        first = np.ones(len(self.problem.components), dtype=np.int64)
-        heap = [(-self.bounds.of(first), tuple(first.tolist()), 0)]
-        while heap:
-            negative, vector, position = heapq.heappop(heap)
-            counts = np.array(vector)
-            yield counts, -negative
-            if counts.sum() >= most_in_all:
-                continue
-            # Only the last raised component and those after it are raised: no vector comes twice.
-            for c in range(position, len(counts)):
-                if counts[c] < self.problem.most_instances[c]:
-                    counts[c] += 1
-                    bound = self.bounds.of(counts)
-                    if bound > self.best_scale * _BETTER:
-                        heapq.heappush(heap, (-bound, tuple(counts.tolist()), c))
-                    counts[c] -= 1
+        components = len(self.problem.components)
+        level = np.ones((1, components), dtype=np.int64)
+        last = np.zeros(1, dtype=np.int64)
+        kept, bounds = [level], [self.bounds.of(level)]
+        total = 1
+        while len(level) and total < _MOST_VECTORS:
+            # Only the last raised component and those after it are raised: none comes twice.
+            parts = [
+                (level[last <= c] + np.eye(components, dtype=np.int64)[c], c)
+                for c in range(components)
+            ]
+            last = np.concatenate([np.full(len(part), c) for part, c in parts])
+            level = np.concatenate([part for part, _ in parts])
+            bound = self.bounds.of(level)
+            good = (bound > self.best_scale * _BETTER) & (level.sum(axis=1) <= most_in_all)
+            good &= (level <= self.problem.most_instances).all(axis=1)
+            level, last = level[good], last[good]
+            kept.append(level)
+            bounds.append(bound[good])
+            total += len(level)
+        order = np.argsort(-np.concatenate(bounds), kind="stable")
+        return np.concatenate(kept)[order], np.concatenate(bounds)[order], not len(level)
 
     def _improve(self, counts: IntVector) -> None:
         """Pack these counts at ever higher scales until they no longer fit."""
@@ -228,33 +243,34 @@ class _VectorBounds:
             if prices.any()
         ]
 
-    def of(self, counts: IntVector) -> float:
-        """No placement of these counts carries more; falls as a count grows."""
-        return min(
-            [self.whole, *(self._priced(counts, prices, total) for prices, total in self._prices)]
-        )
+    def of(self, vectors: IntMatrix) -> FloatVector:
+        """No placement of these counts carries more; falls as a count grows. Shape (vectors,)."""
+        bounds = np.full(len(vectors), self.whole)
+        for prices, total in self._prices:
+            bounds = np.minimum(bounds, self._priced(vectors, prices, total))
+        return bounds
 
     def of_threads(self, counts: IntVector) -> float:
         """What the instances' threads allow; grows with the counts."""
         return float((self._most_each * counts).min())
 
-    def _priced(self, counts: IntVector, prices: FloatVector, total: float) -> float:
-        """The scale at which the cheapest way to carry it costs all there is."""
+    def _priced(self, vectors: IntMatrix, prices: FloatVector, total: float) -> FloatVector:
+        """The scales at which the cheapest way to carry them costs all there is."""
         per_scale = self._cost * prices
-        fixed = self._met * prices * counts[:, None]
-        rows = np.arange(len(counts))
-        scale = 0.0
+        fixed = (self._met * prices) * vectors[:, :, None]
+        slopes = np.broadcast_to(per_scale, fixed.shape)
+        scale = np.zeros(len(vectors))
         # The least cost is concave in the scale, so Newton's steps come from below and end.
         for _ in range(per_scale.size + 1):
-            cheapest = (per_scale * scale + fixed).argmin(axis=1)
-            slope = float(per_scale[rows, cheapest].sum())
-            if slope <= 0:
-                return np.inf
-            step = (total - float(fixed[rows, cheapest].sum())) / slope
-            if step <= scale * (1 + 1e-13):
+            cheapest = (per_scale * scale[:, None, None] + fixed).argmin(axis=2)[:, :, None]
+            slope = np.take_along_axis(slopes, cheapest, axis=2).sum(axis=(1, 2))
+            constant = np.take_along_axis(fixed, cheapest, axis=2).sum(axis=(1, 2))
+            step = np.full(len(vectors), np.inf)
+            np.divide(total - constant, slope, out=step, where=slope > 0)
+            if (step <= scale * (1 + 1e-13)).all():
                 break
-            scale = step
-        return max(scale, 0.0) * (1 + 1e-12)
+            scale = np.maximum(scale, step)
+        return scale * (1 + 1e-12)
 
 
 def _cpu_scale(problem: Problem, placement: Placement, counts: IntVector) -> float:

@@ -21,6 +21,8 @@ from penstock.model.problem import Problem
 
 #: More patterns than this are not listed.
 MOST_PATTERNS = 400_000
+#: Rounds in which prices are sought that prove a packing impossible.
+_PRICE_ROUNDS = 16
 
 
 @dataclass(frozen=True)
@@ -56,55 +58,89 @@ class Patterns:
         words = float(np.prod(2.0 * counts + 1.0)) / 64
         return inside * float(machines.sum()) * (1.0 + words / 256)
 
-    def fitting(self, counts: IntVector, scale: float) -> list[IntMatrix]:
-        """For each machine type, the patterns that fit at the scale when there are so many."""
+    @property
+    def effort_to_rule_out(self) -> float:
+        """Work of asking whether one vector is impossible, in the unit of :meth:`effort`."""
+        return len(self.counts) * len(self.problem.cluster.types) / 20
+
+    def fits(self, vectors: IntMatrix, scale: float) -> BoolVector:
+        """Whether each pattern fits each machine type when there are so many instances in all.
+
+        ``vectors`` are count vectors, shape (vectors, components); the answer has the shape
+        (vectors, types, patterns). A pattern with more instances than there are does not fit.
+        """
         problem, cluster = self.problem, self.problem.cluster
-        within = (self.counts <= counts).all(axis=1)
-        inside = self.counts[within]
-        overhead = cluster.per_type("base_cpu_points")
-        per_worker = cluster.per_type("worker_cpu_points")
-        each = problem.visits * scale / counts
-        fits = []
-        for t in range(len(cluster.types)):
-            tcu = problem.e[:, t] * each + problem.met[:, t]
-            can_run = tcu <= problem.instance_points[:, t]
-            load = inside @ np.where(can_run, tcu, 0.0) + per_worker[t] * self.workers[within]
-            # A machine in use also pays for itself.
-            room = cluster.usable_cpu_per_type[t] - np.where(inside.any(axis=1), overhead[t], 0.0)
-            good = (load <= room) & self.allowed[within, t] & ~inside[:, ~can_run].any(axis=1)
-            fits.append(inside[good])
-        return fits
+        each = problem.visits * scale / vectors
+        # eq. (5) for an instance of each component on each type: (vectors, types, components)
+        tcu = problem.e.T * each[:, None, :] + problem.met.T
+        load = tcu @ self.counts.T
+        if cluster.has_overhead:
+            load += cluster.per_type("worker_cpu_points")[:, None] * self.workers
+            load += cluster.per_type("base_cpu_points")[:, None] * (self.workers > 0)
+        fits = (load <= cluster.usable_cpu_per_type[:, None]) & self.allowed.T
+        if cluster.has_core_limit:  # more than one thread can do: no pattern may have it
+            too_hot = tcu > problem.instance_points.T
+            fits &= (too_hot @ self.counts.T) == 0
+        for c in range(vectors.shape[1]):
+            fits &= (self.counts[:, c] <= vectors[:, c, None])[:, None, :]
+        return np.asarray(fits)
+
+    def impossible(self, vectors: IntMatrix, scale: float, machines: IntVector) -> BoolVector:
+        """Vectors of which a price per instance proves that no packing holds them, (vectors,).
+
+        Lagrangian duality: with prices pi >= 0, if the best pattern of every machine is worth less
+        in all than the counts are, there is no packing. Prices of what is scarce are raised in
+        turn; False means only that no proof was found.
+        """
+        barred = np.where(self.fits(vectors, scale), 0.0, -np.inf)
+        prices = 1.0 / vectors
+        proven = np.zeros(len(vectors), dtype=np.bool_)
+        open_ = np.arange(len(vectors))
+        for turn in range(_PRICE_ROUNDS):
+            worth = (prices[open_] @ self.counts.T)[:, None, :] + barred[open_]
+            best = self.counts[worth.argmax(axis=2)]  # (vectors, types, components)
+            supplied = np.einsum("t,vtc->vc", machines, best)
+            wanted = vectors[open_]
+            value = (supplied * prices[open_]).sum(axis=1)
+            needed = (wanted * prices[open_]).sum(axis=1)
+            proven[open_] = value < needed * (1.0 - 1e-12)
+            lack = (wanted - supplied) / wanted
+            prices[open_] *= np.exp(lack * (0.7 / (1.0 + 0.3 * turn)))
+            open_ = open_[~proven[open_] & (lack.max(axis=1) > 0)]
+            if not len(open_):
+                break
+        return proven
 
 
 def pack(
     patterns: Patterns, counts: IntVector, scale: float, machines: IntVector
 ) -> list[IntVector] | None:
     """A pattern for every machine (grouped by type) that holds exactly these counts, or None."""
-    fits = patterns.fitting(counts, scale)
+    fits = patterns.fits(counts[None], scale)[0]
     # Twice the range per component, so that a shift never carries into the next one.
     strides = _strides(2 * counts + 1)
     target = int(counts @ strides)
     valid = _box_bits(counts, strides)
-    codes = [[int(code) for code in fit @ strides] for fit in fits]
+    fitting = [patterns.counts[row] for row in fits]
+    by_type = [[int(code) for code in rows @ strides] for rows in fitting]
     kinds = [t for t, number in enumerate(machines.tolist()) for _ in range(number)]
     reached = [1]  # before the first machine, nothing is held
     for kind in kinds[:-1]:
         before, after = reached[-1], 0
-        for code in codes[kind]:
+        for code in by_type[kind]:
             after |= before << code
-        after &= valid
-        reached.append(after)
-        if after >> target & 1:
+        reached.append(after & valid)
+        if reached[-1] >> target & 1:
             break
     chosen: list[IntVector] = []
     left = target
     # Walk back: which pattern of the last machine leaves what the others can hold?
     for position in range(len(kinds) - 1, -1, -1):
-        kind = kinds[position]
         if position >= len(reached):
             chosen.append(np.zeros(len(counts), dtype=np.int64))  # not needed any more
             continue
-        for code, pattern in zip(codes[kind], fits[kind], strict=True):
+        kind = kinds[position]
+        for code, pattern in zip(by_type[kind], fitting[kind], strict=True):
             if code <= left and reached[position] >> (left - code) & 1:
                 chosen.append(pattern)
                 left -= code

@@ -1,0 +1,320 @@
+"""One valid document of each format, with every field said, for the corpus to break."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+from penstock.files.writer import fingerprint
+
+Document = dict[str, Any]
+
+TOPOLOGY: Document = {
+    "format": "penstock/topology",
+    "version": 1,
+    "name": "words",
+    "description": "sentences to words to counts",
+    "workers": 3,
+    "priority": 1,
+    "demand_per_s": 100,
+    "worker_max_heap_mb": 768,
+    "fanout": "copy",
+    "components": {
+        "lines": {
+            "kind": "spout",
+            "profile": "lowCompute",
+            "share": 2,
+            "streams": [{"to": "split", "tuple_bytes": 60}],
+        },
+        "split": {
+            "kind": "bolt",
+            "profile": "midCompute",
+            "instances": 2,
+            "max_instances": 9,
+            "tasks": 8,
+            "threads": 1.5,
+            "selectivity": 7,
+            "fanout": "split",
+            "requests": {"cpu_points": 10, "memory_mb": 512, "offheap_mb": 64},
+            "streams": [
+                {
+                    "to": "count",
+                    "name": "out",
+                    "grouping": "fields",
+                    "selectivity": 8,
+                    "tuple_bytes": 20,
+                    "keys": 1000,
+                    "key_skew": 1.1,
+                    "fields": ["word"],
+                }
+            ],
+        },
+        "count": {"profile": "highCompute"},
+    },
+}
+
+CLUSTER: Document = {
+    "format": "penstock/cluster",
+    "version": 1,
+    "name": "two-rooms",
+    "description": "a small cluster",
+    "headroom": 0.1,
+    "worker_min_cpu_points": 5,
+    "types": {
+        "M1": {
+            "cpu_points": 400,
+            "core_points": 100,
+            "memory_mb": 8192,
+            "slots": 4,
+            "nic_mbps": 1000,
+            "base_cpu_points": 2,
+            "worker_cpu_points": 3,
+            "worker_memory_mb": 300,
+            "idle_watts": 40,
+            "full_watts": 90,
+            "price_per_hour": 0.2,
+            "sockets": 1,
+            "cores": 4,
+            "ghz": 2.4,
+            "flops_per_cycle": 8,
+        },
+        "M2": {},
+    },
+    "machines": [
+        {"type": "M1", "count": 2, "name": "big", "rack": "r1", "region": "east"},
+        {"type": "M2", "names": ["small-a", "small-b"], "hosts": ["a.example", "b.example"]},
+    ],
+    "network": {
+        "same_process": {"latency_ms": 0},
+        "same_machine": {"latency_ms": 0.02},
+        "same_rack": {"latency_ms": 0.2, "bandwidth_mbps": 1000},
+        "other_rack": {"latency_ms": 1},
+        "other_region": {"latency_ms": 20},
+        "regions": [{"between": ["east", "region-1"], "latency_ms": 14}],
+    },
+}
+
+PROFILE: Document = {
+    "format": "penstock/profile",
+    "version": 1,
+    "name": "costs",
+    "description": "what a tuple costs",
+    "origin": "measured",
+    "source": "a run in the lab",
+    "rows": {
+        "lowCompute": {
+            "memory_mb": 64,
+            "on": {
+                "M1": {
+                    "e": 0.06,
+                    "met": 1.5,
+                    "e_remote": 0.01,
+                    "e_error": 0.001,
+                    "met_error": 0.1,
+                    "samples": 40,
+                    "extrapolated": False,
+                },
+                "M2": {"e": 0.1, "met": 1.5},
+                "M3": {"e": 0.1, "met": 1.5},
+            },
+        },
+        "midCompute": {"on": {f"M{i}": {"e": 0.2, "met": 1.5} for i in (1, 2, 3)}},
+        "highCompute": {"on": {f"M{i}": {"e": 0.3, "met": 1.5} for i in (1, 2, 3)}},
+    },
+    "streams": [
+        {
+            "source": "low",
+            "target": "mid",
+            "stream": "default",
+            "topology": "linear",
+            "selectivity": 0.9,
+            "selectivity_error": 0.01,
+            "tuple_bytes": 120,
+        }
+    ],
+}
+
+FLUX: Document = {
+    "name": "words",
+    "config": {"topology.workers": 2, "topology.priority": 1},
+    "spouts": [{"id": "lines", "className": "org.example.Lines", "parallelism": 2}],
+    "bolts": [
+        {
+            "id": "split",
+            "className": "org.example.Split",
+            "parallelism": 4,
+            "numTasks": 8,
+            "onHeapMemoryLoad": 128,
+            "offHeapMemoryLoad": 16,
+            "cpuLoad": 20,
+        },
+        {"id": "count", "className": "org.example.Count"},
+    ],
+    "streams": [
+        {"from": "lines", "to": "split", "grouping": {"type": "SHUFFLE"}},
+        {"from": "split", "to": "count", "grouping": {"type": "FIELDS", "args": ["word"]}},
+    ],
+}
+
+STORM_YAML: Document = {
+    "storm.zookeeper.servers": ["zk.example"],
+    "storm.local.hostname": "worker-1",
+    "supervisor.cpu.capacity": 800,
+    "supervisor.memory.capacity.mb": 16384,
+    "supervisor.slots.ports": [6700, 6701],
+    "supervisor.scheduler.meta": {"machine-type": "old", "rack": "r1"},
+}
+
+PRODUCTION_CLUSTER: Document = {
+    "name": "recorded",
+    "min_worker_cpu_pcore_percent": 10,
+    "racks": [
+        {
+            "supervisors": [
+                {
+                    "id": f"node-{i}",
+                    "host": f"host-{i}",
+                    "rack": "r1",
+                    "cpu_capacity_percent": 400,
+                    "memory_mb": 4096,
+                    "slots": 4,
+                }
+                for i in (1, 2)
+            ]
+        }
+    ],
+}
+
+PRODUCTION_TOPOLOGIES: list[Document] = [
+    {
+        "name": "t1",
+        "workers": 1,
+        "priority": 2,
+        "worker_max_heap_mb": 2000,
+        "components": [
+            {
+                "id": name,
+                "kind": kind,
+                "parallelism": 2,
+                "parallelism_nimbus": 2,
+                "tasks": 2,
+                "cpu_pcore_percent": 10,
+                "onheap_mb": 128,
+                "offheap_mb": 0,
+            }
+            for name, kind in (("in", "spout"), ("out", "bolt"))
+        ],
+        "streams": [
+            {"from": "in", "to": "out", "stream": "default", "grouping": "fields", "fields": ["k"]}
+        ],
+    }
+]
+
+
+def sealed(plan: Document) -> Document:
+    """The plan with the fingerprints of the inputs that it now carries."""
+    inputs = plan["inputs"]
+    plan["made_from"] = {
+        "topologies": {t["name"]: fingerprint(t) for t in inputs["topologies"]},
+        "cluster": fingerprint(inputs["cluster"]),
+        "profile": fingerprint(inputs["profile"]),
+    }
+    return plan
+
+
+def plan_document() -> Document:
+    """``low`` on two machines with shares, ``mid`` and ``high`` on one each."""
+    low = [
+        {"machine": "a1", "slot": 0, "share": 0.25},
+        {"machine": "a2", "slot": 1, "share": 0.75},
+    ]
+    components = {"low": {"kind": "spout"}, "mid": {}, "high": {}}
+    for source, target in (("low", "mid"), ("mid", "high")):
+        components[source]["streams"] = [{"to": target, "grouping": "shuffle", "selectivity": 1.0}]
+    rows = {row: {"on": {"A": {"e": 0.1, "met": 1.0}}} for row in components}
+    return sealed(
+        {
+            "format": "penstock/plan",
+            "version": 1,
+            "scheduler": {"name": "hetero", "parameters": {"r0": 1.0, "loud": True}, "seed": 0},
+            "made_from": {},
+            "predicted": {
+                "rate_per_s": {"line": 100.0},
+                "scale": 100.0,
+                "throughput_per_s": 300.0,
+                "limited_by": "CPU of a1",
+                "bound_scale": 110.0,
+                "bound_kind": "",
+                "gap": 0.1,
+                "proven_optimal": False,
+                "machines": [
+                    {
+                        "machine": "a1",
+                        "instances": 3,
+                        "cpu_points": 90.0,
+                        "usable_cpu_points": 100.0,
+                        "memory_mb": 10.0,
+                    }
+                ],
+                "violations": [],
+            },
+            "notes": ["made by hand"],
+            "topologies": [
+                {
+                    "name": "line",
+                    "components": {
+                        "low": low,
+                        "mid": [{"machine": "a1", "slot": 0}],
+                        "high": [{"machine": "a1", "slot": 0}],
+                    },
+                }
+            ],
+            "if_lost": [
+                {
+                    "machine": "a1",
+                    "moves": [{"component": "mid", "instance": 0, "machine": "a2", "slot": 0}],
+                    "rate_left_per_s": 50.0,
+                }
+            ],
+            "inputs": {
+                "topologies": [
+                    {
+                        "format": "penstock/topology",
+                        "version": 1,
+                        "name": "line",
+                        "components": components,
+                    }
+                ],
+                "cluster": {
+                    "format": "penstock/cluster",
+                    "version": 1,
+                    "name": "pair",
+                    "types": {"A": {"cpu_points": 100.0, "slots": 4}},
+                    "machines": [{"type": "A", "names": ["a1", "a2"]}],
+                },
+                "profile": {
+                    "format": "penstock/profile",
+                    "version": 1,
+                    "name": "made-up",
+                    "origin": "assumed",
+                    "rows": rows,
+                },
+                "weighted": True,
+                "given_counts": [2, 1, 1],
+            },
+        }
+    )
+
+
+def base(kind: str) -> Any:
+    """A fresh copy of the valid document of a kind."""
+    documents: dict[str, Any] = {
+        "topology": TOPOLOGY,
+        "cluster": CLUSTER,
+        "profile": PROFILE,
+        "flux": FLUX,
+        "storm": STORM_YAML,
+        "recorded cluster": PRODUCTION_CLUSTER,
+        "recorded topologies": PRODUCTION_TOPOLOGIES,
+    }
+    return plan_document() if kind == "plan" else deepcopy(documents[kind])

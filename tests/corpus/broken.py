@@ -1,0 +1,12 @@
+"""Broken input files, made anew each time: what is broken, where, and what must be said of it."""
+
+from __future__ import annotations
+
+from tests.corpus.breaking import Broken
+from tests.corpus.fields import wrong_fields
+from tests.corpus.meaning import senseless
+from tests.corpus.writing import unreadable
+
+
+def corpus() -> list[Broken]:
+    return [*wrong_fields(), *senseless(), *unreadable()]
