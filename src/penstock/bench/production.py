@@ -87,9 +87,9 @@ def rstorm_machines(repeats: int, cluster: str) -> Iterator[float]:
     yield float(_planned(cluster, "rstorm", "memory,cpu").facts.machines_used)
 
 
-def rstorm_refused(repeats: int, cluster: str) -> Iterator[float]:
+def rstorm_refused(repeats: int, cluster: str, hard: str) -> Iterator[float]:
     del repeats
-    yield float(len(_planned(cluster, "rstorm", "memory,cpu").outcome.shortfalls))
+    yield float(len(_planned(cluster, "rstorm", hard).outcome.shortfalls))
 
 
 def memory_broken(repeats: int, cluster: str) -> Iterator[float]:

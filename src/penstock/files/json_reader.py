@@ -22,7 +22,8 @@ MOST_VALUES = 400_000
 #: Above this a message names the field without its line: the search takes 5 µs a value.
 _MOST_VALUES_SEARCHED = 60_000
 _MOST_DIGITS = 4300  # Python's own limit
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+')
+# Possessive (*+): a string of megabytes must not leave a way back for each of its characters.
+_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[\]{},:]|[^\s\[\]{},:"]+')
 
 
 class _Repeated(Exception):

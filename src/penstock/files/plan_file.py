@@ -21,7 +21,6 @@ from penstock.files.schema import (
     Count,
     FileModel,
     Name,
-    NotNegative,
     Strict,
     check,
     first_findings,
@@ -45,6 +44,8 @@ def _scalar(value: object) -> object:
     raise ValueError("must be text, a finite number, true or false")
 
 
+#: What was computed may be as small as rounding leaves it.
+Figure = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Slot = Annotated[int, Field(ge=0, lt=10_000)]
 ParameterValue = Annotated[str | int | float | bool | None, BeforeValidator(_scalar)]
 
@@ -91,21 +92,21 @@ class Inputs(Strict):
 class MachineLoadFields(Strict):
     machine: str
     instances: Count
-    cpu_points: NotNegative
-    usable_cpu_points: NotNegative
-    memory_mb: NotNegative | None = None
+    cpu_points: Figure
+    usable_cpu_points: Figure
+    memory_mb: Figure | None = None
 
 
 class PredictedFields(Strict):
     """What the cost model says of the plan, at its sustainable rate."""
 
-    rate_per_s: dict[str, NotNegative] = Field(default_factory=dict)
-    scale: NotNegative | None = Field(None, description="Common factor on the demands.")
-    throughput_per_s: NotNegative | None = None
+    rate_per_s: dict[str, Figure] = Field(default_factory=dict)
+    scale: Figure | None = Field(None, description="Common factor on the demands.")
+    throughput_per_s: Figure | None = None
     limited_by: str = ""
-    bound_scale: NotNegative | None = Field(None, description="No plan can exceed this scale.")
+    bound_scale: Figure | None = Field(None, description="No plan can exceed this scale.")
     bound_kind: str = ""
-    gap: NotNegative | None = Field(None, description="Fraction of the bound not reached.")
+    gap: Figure | None = Field(None, description="Fraction of the bound not reached.")
     proven_optimal: bool = False
     machines: list[MachineLoadFields] = Field(default_factory=list)
     violations: list[str] = Field(default_factory=list)
@@ -121,7 +122,7 @@ class MoveFields(Strict):
 class ContingencyFields(Strict):
     machine: str
     moves: list[MoveFields]
-    rate_left_per_s: NotNegative | None = None
+    rate_left_per_s: Figure | None = None
 
 
 class PlanFile(FileModel):

@@ -9,15 +9,26 @@ from itertools import islice
 from operator import is_
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from penstock.errors import Finding, close_match, shown, unknown_name
 from penstock.files.document import LONGEST_NAME, Document, Place, shortened
 
 _NAME_PATTERN = r"^[^\s/\x00-\x1f\x7f][^/\x00-\x1f\x7f]*$"
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME, pattern=_NAME_PATTERN)]
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+_LEAST, _MOST = 1e-15, 1e15
+
+
+def _not_tiny(value: float) -> float:
+    """Beyond these limits no quantity has a meaning, and sums of such numbers have none either."""
+    if 0 < value < _LEAST:
+        raise ValueError(f"must be 0 or at least {_LEAST:g}")
+    return value
+
+
+_NotTiny = AfterValidator(_not_tiny)
+Positive = Annotated[float, Field(gt=0, le=_MOST, allow_inf_nan=False), _NotTiny]
+NotNegative = Annotated[float, Field(ge=0, le=_MOST, allow_inf_nan=False), _NotTiny]
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
 Fraction = Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)]
 

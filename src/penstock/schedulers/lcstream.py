@@ -17,7 +17,7 @@ Where the paper is silent or at odds with itself:
 - Algorithm 3 acts while L_k > L *and* W_k > W. Its W_k never exceeds 1.58 service times, so a W
   above that switches L off. We add that a load of 1 is always too much (its eq. 3). Defaults: L is
   0.8, the machines' load threshold, since L = rho; W is 0, which keeps L in force everywhere.
-- Algorithm 2 computes mu* and uses it for nothing; so do we. Its c'/W is ``executor_cost``.
+- Algorithm 2 computes mu* and never uses it; neither do we. Its c'/W is ``executor_cost``.
 - Counts given by the topology are where Algorithm 3 starts, not what it must keep.
 - Executors too large for what is left on any one machine, while there is room enough in all, are
   made smaller: their component gets a fifth more, at least one.
@@ -47,15 +47,12 @@ from penstock.schedulers.base import Budget, Looks
 from penstock.schedulers.counts import topologies_by_priority
 from penstock.schedulers.lcstream_counts import Limits, Rounds, Stations, first_counts, rebalance
 from penstock.schedulers.lcstream_layout import Layout, Rules
+from penstock.schedulers.lcstream_place import place_topology
 from penstock.schedulers.lcstream_sleep import Saved, save_energy
 from penstock.schedulers.lcstream_work import Work
 
 #: Shortfalls that a lower rate may mend.
 _OF_THE_RATE = frozenset({"cpu_points", "memory_mb"})
-#: Where executors fit nowhere though there is room enough in all, their component gets a fifth
-#: more, up to three times as many.
-_FINER = 5
-_FINEST = 3
 #: The rate is lowered by this factor down to half of the first one, then halved.
 _STEP = 0.95
 #: Below this part of the first rate the search for one that fits is given up.
@@ -189,7 +186,7 @@ class LcStreamScheduler:
         layout = Layout.empty(self._count(problem, scale, rounds), rules)
         missing = []
         for topology in topologies_by_priority(problem):
-            placed = _place_topology(layout, topology, rounds)
+            placed = place_topology(layout, topology, rounds)
             if isinstance(placed, Shortfall):
                 missing.append(placed)
             else:
@@ -203,27 +200,6 @@ def _lower_and_lower(scale: float) -> list[float]:
     while scales[-1] > scale * _LEAST_RATE:
         scales.append(scales[-1] * (_STEP if scales[-1] > scale / 2 else 0.5))
     return scales
-
-
-def _place_topology(layout: Layout, topology: int, rounds: Rounds) -> Layout | Shortfall:
-    """The layout with one more topology, its executors made smaller where they are too coarse."""
-    work = layout.work
-    pool = layout.rules.per_machine * len(layout.load)
-    while True:
-        trial = layout.with_counts(work)
-        refused = trial.place_topology(topology)
-        if refused is None:
-            return trial
-        c, counts = refused.component, list(work.counts)
-        most = min(
-            int(work.problem.most_instances[c]),
-            pool - sum(counts) + counts[c],
-            _FINEST * layout.work.counts[c],
-        )
-        if not refused.too_coarse or counts[c] >= most or rounds.spent():
-            return refused.shortfall
-        counts[c] = min(most, counts[c] + max(1, counts[c] // _FINER))
-        work = Work(work.stations, tuple(counts))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,6 @@ import numpy as np
 from penstock.evaluate.assess import assess
 from penstock.evaluate.capacity import ROUNDING_POINTS
 from penstock.model.arrays import BoolVector, FloatMatrix, FloatVector
-from penstock.model.outcome import Shortfall
 from penstock.model.placement import Placement
 from penstock.schedulers.lcstream_pool import ExecutorPool
 from penstock.schedulers.lcstream_work import Work
@@ -31,16 +30,6 @@ class Rules:
 
     per_machine: int
     threshold: float
-
-
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """An executor that found no machine."""
-
-    component: int
-    shortfall: Shortfall
-    #: There is CPU enough in all, so smaller executors would help.
-    too_coarse: bool
 
 
 @dataclass
@@ -121,33 +110,15 @@ class Layout:
 
     # -- placing ------------------------------------------------------------------------------
 
-    def place_topology(self, topology: int) -> Refused | None:
-        """Place all executors of a topology; the first that finds no machine, if one does not."""
-        everywhere = np.ones(len(self.load), dtype=np.bool_)
-        order = self.work.order(topology)
-        for position, (component, i) in enumerate(order):
-            if not self.place(component, i, everywhere):
-                return Refused(
-                    component,
-                    self.shortfall(component, i),
-                    too_coarse=self._room_for(order[position:]),
-                )
-        return None
-
-    def _room_for(self, executors: Sequence[tuple[int, int]]) -> bool:
-        """Whether there is CPU for all of them, though perhaps not in one place for each."""
-        least = sum(float(self.needed(component, i).min()) for component, i in executors)
-        return least <= float((self.limit - self.load).sum())
-
     def place(self, component: int, i: int, allowed: BoolVector) -> bool:
         """Put one executor on the best machine that is allowed and has room for it."""
         needed = self.needed(component, i)
         room = self.limit - self.load
-        may = allowed & self._has_place(component) & self._has_memory(component)
+        may = allowed & self.has_place(component) & self.has_memory(component)
         # eq. (21): L_B < S; a machine over its threshold takes no part
         may &= needed <= room + ROUNDING_POINTS
         own = self.work.own_points(component, i)
-        may &= own <= self._most_points(component) + ROUNDING_POINTS
+        may &= own <= self.most_points(component) + ROUNDING_POINTS
         topology = int(self.work.problem.topology_of[component])
         machine = self.pool.choose(
             may,
@@ -169,7 +140,7 @@ class Layout:
         topology = int(problem.topology_of[component])
         self.pool.take(machine)
         self.load[machine] += points
-        self.memory[machine] -= self._memory_needed(component)[machine]
+        self.memory[machine] -= self.memory_needed(component)[machine]
         self.heap[topology, machine] += problem.onheap_mb[component]
         self.executors[topology, machine] += 1
         for s in problem.streams_from[component]:
@@ -257,12 +228,12 @@ class Layout:
         round_trip[home] = 0.0
         return np.asarray(round_trip[cluster.region_of])
 
-    def _most_points(self, component: int) -> FloatVector:
+    def most_points(self, component: int) -> FloatVector:
         """The most CPU points one instance can use on each machine, shape (machines,)."""
         problem = self.work.problem
         return np.asarray(problem.instance_points[component][problem.cluster.type_of])
 
-    def _has_place(self, component: int) -> BoolVector:
+    def has_place(self, component: int) -> BoolVector:
         """Machines with a free executor, and a worker of the topology or a slot for one."""
         cluster = self.work.problem.cluster
         slots = cluster.per_type("slots")[cluster.type_of]
@@ -270,7 +241,8 @@ class Layout:
         own = open_workers[self.work.problem.topology_of[component]]
         return np.asarray(self.pool.has_free() & (own | (open_workers.sum(axis=0) < slots)))
 
-    def _memory_needed(self, component: int) -> FloatVector:
+    def memory_needed(self, component: int) -> FloatVector:
+        """MB one more executor would take on each machine, shape (machines,)."""
         problem = self.work.problem
         cluster = problem.cluster
         own = self.work.memory_mb[component]
@@ -278,11 +250,11 @@ class Layout:
         opening = self.executors[problem.topology_of[component]] == 0
         return np.asarray(own + worker * opening)
 
-    def _has_memory(self, component: int) -> BoolVector:
+    def has_memory(self, component: int) -> BoolVector:
         """Machines with the memory, and workers with the heap, for one more executor."""
         problem = self.work.problem
         topology = int(problem.topology_of[component])
-        fits = self._memory_needed(component) <= self.memory + ROUNDING_POINTS
+        fits = self.memory_needed(component) <= self.memory + ROUNDING_POINTS
         most = problem.topologies[topology].worker_max_heap_mb
         if most is not None:
             heap = self.heap[topology] + problem.onheap_mb[component]
@@ -290,42 +262,6 @@ class Layout:
         return np.asarray(fits)
 
     # -- judging --------------------------------------------------------------------------------
-
-    def shortfall(self, component: int, i: int) -> Shortfall:
-        """What an executor that found no machine is refused for."""
-        work, problem = self.work, self.work.problem
-        graph = problem.topologies[int(problem.topology_of[component])]
-
-        def short(resource: str, needed: float, available: float) -> Shortfall:
-            name = problem.components[component].name
-            return Shortfall(resource, needed, max(available, 0.0), graph.name, name)
-
-        def best(margin: FloatVector) -> int:
-            return int(np.argmax(np.where(may, margin, -np.inf)))
-
-        may = self.pool.has_free()
-        if not may.any():
-            return short("instances", 1, 0)
-        may = self._has_place(component)
-        if not may.any():
-            return short("slots", 1, 0)
-        if not (may & self._has_memory(component)).any():
-            mb = self._memory_needed(component)
-            machine = best(self.memory - mb)
-            if mb[machine] > self.memory[machine]:
-                return short("memory_mb", float(mb[machine]), float(self.memory[machine]))
-            # There is memory, but every worker's heap is full.
-            heap = self.heap[int(problem.topology_of[component])] + problem.onheap_mb[component]
-            return short("memory_mb", float(heap[best(-heap)]), graph.worker_max_heap_mb or 0.0)
-        may &= self._has_memory(component)
-        own, most = work.own_points(component, i), self._most_points(component)
-        if not (may & (own <= most + ROUNDING_POINTS)).any():
-            machine = best(most - own)
-            return short("cpu_points", float(own[machine]), float(most[machine]))
-        may &= own <= most + ROUNDING_POINTS
-        needed, room = self.needed(component, i), self.limit - self.load
-        machine = best(room - needed)
-        return short("cpu_points", float(needed[machine]), float(room[machine]))
 
     def cpu(self) -> FloatVector:
         """CPU points of each machine as the evaluation counts them, shape (machines,)."""

@@ -6,12 +6,16 @@ from dataclasses import dataclass
 from importlib.metadata import entry_points
 
 from penstock.errors import PenstockError, UnknownNameError
+from penstock.schedulers.a3 import A3Scheduler
+from penstock.schedulers.ban import BanScheduler
 from penstock.schedulers.base import Scheduler
 from penstock.schedulers.even import DefaultScheduler
+from penstock.schedulers.gr import GrScheduler
 from penstock.schedulers.hetero import HeteroScheduler
 from penstock.schedulers.isolation import IsolationScheduler
 from penstock.schedulers.optimal import OptimalScheduler
 from penstock.schedulers.rstorm import RStormScheduler
+from penstock.schedulers.top import TopScheduler
 
 ENTRY_POINT_GROUP = "penstock.schedulers"
 
@@ -21,6 +25,10 @@ _BUILT_IN: tuple[type[Scheduler], ...] = (
     DefaultScheduler,
     IsolationScheduler,
     RStormScheduler,
+    TopScheduler,
+    A3Scheduler,
+    BanScheduler,
+    GrScheduler,
     HeteroScheduler,
     OptimalScheduler,
 )

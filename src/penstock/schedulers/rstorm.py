@@ -8,7 +8,9 @@ distance. The ref node is the node with most left in the rack with most left whe
 A topology is placed whole or not at all. Cost: O(tasks x nodes).
 
 Where the paper is silent or vague: memory and CPU are divided by the largest node's, the weights
-come after that; "most resources" is the sum of the two; network distance is 0 for the ref node, 1
+come after that (network 10: its first property is that tasks which communicate have "the highest
+priority" to be close; with 1 it fills half-full nodes of other racks first); "most resources" is
+the sum of the two; network distance is 0 for the ref node, 1
 in its rack, 2 in another, 3 in another region, divided by 3; equal memory is enough (printed: more
 than needed); ties go to the first node. Which resources are hard is a parameter, as there. The text
 puts the first task on the ref node, Algorithm 4 only measures from it: we follow the algorithm. A
@@ -51,7 +53,7 @@ class RStormScheduler:
 
     memory_weight: float = field(default=1.0, metadata={"help": "weight of memory"})
     cpu_weight: float = field(default=1.0, metadata={"help": "weight of CPU"})
-    network_weight: float = field(default=1.0, metadata={"help": "weight of network distance"})
+    network_weight: float = field(default=10.0, metadata={"help": "weight of network distance"})
     hard: str = field(
         default="memory", metadata={"help": "resources that must suffice: memory, cpu or both"}
     )
