@@ -17,13 +17,7 @@ TWO = {"cpu_points": 1.0, "instances": 2}
 
 def three(workers: int = 2) -> Problem:
     graphs = [
-        topology(
-            "a>b",
-            name=name,
-            workers=workers,
-            a={**ASKED, "instances": 2},
-            b={**ASKED, "instances": 2},
-        )
+        topology("a>b", name=name, workers=workers, a=TWO, b=TWO)
         for name in ("one", "two", "three")
     ]
     return build(graphs, cluster(every={"slots": 4}, M1=4))

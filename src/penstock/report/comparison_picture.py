@@ -1,4 +1,4 @@
-"""A picture of a comparison, as SVG: for each scheduler its rate beside the bound, and its costs."""
+"""A picture of a comparison, as SVG: each scheduler's rate beside the bound, and its costs."""
 
 from __future__ import annotations
 

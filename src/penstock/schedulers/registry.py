@@ -13,9 +13,11 @@ from penstock.schedulers.even import DefaultScheduler
 from penstock.schedulers.gr import GrScheduler
 from penstock.schedulers.hetero import HeteroScheduler
 from penstock.schedulers.isolation import IsolationScheduler
+from penstock.schedulers.lcstream import LcStreamScheduler
 from penstock.schedulers.optimal import OptimalScheduler
 from penstock.schedulers.rstorm import RStormScheduler
 from penstock.schedulers.top import TopScheduler
+from penstock.schedulers.tsstream import TsStreamScheduler
 
 ENTRY_POINT_GROUP = "penstock.schedulers"
 
@@ -29,6 +31,8 @@ _BUILT_IN: tuple[type[Scheduler], ...] = (
     A3Scheduler,
     BanScheduler,
     GrScheduler,
+    LcStreamScheduler,
+    TsStreamScheduler,
     HeteroScheduler,
     OptimalScheduler,
 )
