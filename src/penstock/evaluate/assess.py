@@ -10,7 +10,7 @@ import numpy as np
 from penstock.evaluate.capacity import Capacity, Resource, capacity
 from penstock.evaluate.limits import Violation, memory_used, violations
 from penstock.evaluate.network import Traffic, traffic
-from penstock.model.arrays import FloatVector, sum_by
+from penstock.model.arrays import FloatVector, scaled, sum_by
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
 
@@ -35,12 +35,12 @@ class Assessment:
         """Input of each topology, shape (topologies,); 0 for one that was not placed."""
         placed = np.zeros(len(self.problem.topologies))
         placed[self.problem.topology_of[self.placement.component]] = 1.0
-        return self.problem.demand * self.scale * placed
+        return scaled(self.problem.demand * placed, self.scale)
 
     @cached_property
     def component_rate_per_s(self) -> FloatVector:
         """Total input of each component, shape (components,)."""
-        rate = self.capacity.rates.per_instance * self.scale
+        rate = scaled(self.capacity.rates.per_instance, self.scale)
         return sum_by(self.placement.component, rate, len(self.problem.components))
 
     @cached_property
@@ -73,12 +73,12 @@ class Assessment:
     @cached_property
     def machine_cpu(self) -> FloatVector:
         """CPU points in use on each machine, shape (machines,)."""
-        return self.capacity.machine_fixed + self.capacity.machine_slope * self.scale
+        return self.capacity.machine_fixed + scaled(self.capacity.machine_slope, self.scale)
 
     @cached_property
     def instance_cpu(self) -> FloatVector:
         """CPU points of each instance (tcu), shape (instances,)."""
-        return self.capacity.instance_fixed + self.capacity.instance_slope * self.scale
+        return self.capacity.instance_fixed + scaled(self.capacity.instance_slope, self.scale)
 
     @cached_property
     def utilisation(self) -> FloatVector:
@@ -122,7 +122,7 @@ class Assessment:
     @cached_property
     def traffic_per_s(self) -> FloatVector:
         """Tuples/s by hop class, shape (5,)."""
-        return self.unit_traffic.tuples * self.scale
+        return scaled(self.unit_traffic.tuples, self.scale)
 
     @property
     def mean_hop_latency_ms(self) -> float:
@@ -170,7 +170,8 @@ class Assessment:
 
     def _hottest_component(self, machine: int) -> str:
         here = self.placement.machine == machine
-        cpu = self.capacity.instance_fixed + self.capacity.instance_slope * self.capacity.scale
+        slope = scaled(self.capacity.instance_slope, self.capacity.scale)
+        cpu = self.capacity.instance_fixed + slope
         by_component = np.bincount(self.placement.component[here], cpu[here])
         return self.problem.labels[int(np.argmax(by_component))]
 

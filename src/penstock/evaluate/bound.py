@@ -19,7 +19,7 @@ of variable j (Neumaier and Shcherbina, Math. Prog. 99, 2004), true for any pric
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from penstock.evaluate.rates import visit_ratios
 from penstock.model.arrays import FloatVector, IntVector
 from penstock.model.problem import Problem
 
+_ANY_RATE = 1e6
 KIND = "linear programme over machine types"
 
 
@@ -60,11 +61,12 @@ def upper_bound(problem: Problem) -> Bound:
 
     components, types = len(problem.components), len(problem.cluster.types)
     programme = formulate(problem)
-    if np.isinf(programme.upper[-1]):
-        return _without_prices(np.inf, components, types)
+    unlimited = bool(np.isinf(programme.upper[-1]))
+    if unlimited:  # no tuple costs anything; are the overheads paid at any rate at all?
+        programme = replace(programme, upper=np.minimum(programme.upper, _ANY_RATE))
     solved = solve(programme)
-    if solved is None:
-        return _without_prices(0.0, components, types)
+    if solved is None or unlimited:
+        return _without_prices(0.0 if solved is None else np.inf, components, types)
 
     prices = np.maximum(solved.prices, 0.0)
     # Only the scale, the last variable, counts in the objective.

@@ -30,7 +30,8 @@ def divide_stream(stream: FlatStream, target: Component, shares: FloatVector) ->
     if stream.grouping is Grouping.FIELDS and stream.keys:
         buckets = target.tasks or instances
         by_task = key_division(stream.keys, stream.key_skew, buckets)
-        return np.add.reduceat(by_task, _range_starts(buckets, instances))
+        owner = np.repeat(np.arange(instances), task_ranges(buckets, instances))
+        return sum_by(owner, by_task, instances)
     return divide_evenly(target, instances)
 
 
@@ -45,11 +46,6 @@ def task_ranges(tasks: int, executors: int) -> IntVector:
     """How many tasks each executor holds: Storm cuts the list of tasks, longer ranges first."""
     short, longer = divmod(tasks, executors)
     return np.where(np.arange(executors) < longer, short + 1, short).astype(np.int64)
-
-
-def _range_starts(tasks: int, executors: int) -> IntVector:
-    lengths = task_ranges(tasks, executors)
-    return np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int64)
 
 
 @lru_cache(maxsize=512)

@@ -118,8 +118,10 @@ def _water_fill(wanted: FloatVector, room: float) -> FloatVector:
     below = np.concatenate([[0.0], np.cumsum(order)[:-1]])
     left = len(order) - np.arange(len(order))
     level = (room - below) / left
-    # The level is right at the first instance that wants at least that much.
-    first = int(np.argmax(order >= level))
+    # The level is right at the first instance that wants at least that much; where rounding hides
+    # it, at the one that wants most.
+    enough = order >= level
+    first = int(np.argmax(enough)) if enough.any() else -1
     return np.minimum(wanted, float(level[first]))
 
 

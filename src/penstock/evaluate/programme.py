@@ -11,8 +11,9 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 
+from penstock.evaluate.capacity import ROUNDING_POINTS
 from penstock.evaluate.rates import visit_ratios
-from penstock.model.arrays import FloatVector, IntVector
+from penstock.model.arrays import FloatVector, IntVector, scaled
 from penstock.model.problem import UNLIMITED, Problem
 
 _INFEASIBLE = 2
@@ -83,7 +84,9 @@ def formulate(problem: Problem) -> Programme:
 
     # What an instance can spend on tuples; a pair that has nothing for them cannot run.
     busy = np.minimum(problem.instance_points, cpu) - problem.met
-    may_run = (busy > 0) & np.isfinite(problem.e) & (memory_per_instance[:, None] <= memory)
+    has_memory_for_one = memory_per_instance[:, None] <= memory + ROUNDING_POINTS
+    may_run = (busy >= -ROUNDING_POINTS) & np.isfinite(problem.e) & has_memory_for_one
+    busy = np.maximum(busy, 0.0)
     component, kind = np.nonzero(may_run)
     e, met, busy = problem.e[may_run], problem.met[may_run], busy[may_run]
     ratios = visit_ratios(problem)
@@ -120,7 +123,7 @@ def formulate(problem: Problem) -> Programme:
         kind=kind,
         matrix=_stack(blocks, heights, len(e)),
         right=right,
-        upper=_upper_limits(component, e, busy, (machines * cpu)[kind], ratios),
+        upper=_upper_limits(component, e, np.maximum(busy, met), (machines * cpu)[kind], ratios),
         handled_rows=slice(0, len(ratios)),
         cpu_rows=slice(int(ends[3]), int(ends[4])),
         memory_rows=slice(int(ends[4]), int(ends[5])),
@@ -152,7 +155,7 @@ def _stack(
 def _upper_limits(
     component: IntVector,
     e: FloatVector,
-    busy: FloatVector,
+    points_each: FloatVector,
     type_cpu: FloatVector,
     ratios: FloatVector,
 ) -> FloatVector:
@@ -162,7 +165,8 @@ def _upper_limits(
     needed = ratios > 0
     scale = float(np.min(most[needed] / ratios[needed])) if needed.any() else np.inf
     # Work that costs nothing per tuple is limited by the tuples there are.
-    rate = np.minimum(rate, ratios[component] * scale)
-    # More instances than one plus what the CPU can keep busy only cost.
-    instances = 1.0 + type_cpu / busy
-    return np.concatenate([rate, instances, [scale]])
+    rate = np.minimum(rate, scaled(ratios[component], scale))
+    # More instances than one plus what the CPU can pay for or keep busy only cost.
+    instances = 1.0 + np.divide(type_cpu, points_each, out=np.zeros(len(e)), where=points_each > 0)
+    # Twice that: a limit that binds would take the price that belongs to a row.
+    return 2.0 * np.concatenate([rate, instances, [scale]])

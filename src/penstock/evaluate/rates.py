@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 
 from penstock.evaluate.division import divide_evenly, divide_stream
-from penstock.model.arrays import FloatVector, IntVector
+from penstock.model.arrays import FloatVector, IntVector, sum_by
 from penstock.model.placement import Placement
 from penstock.model.problem import FlatStream, Problem
 from penstock.model.topology import Grouping
@@ -120,7 +120,8 @@ def propagate(
             if processed is not None:
                 sent *= processed[span]
             if stream.grouping is Grouping.LOCAL_OR_SHUFFLE:
-                sent, kept = _serve_locally(placement, span, targets, sent, rate)
+                weights = divide_evenly(problem.components[stream.target], _length(targets))
+                sent, kept = _serve_locally(placement, span, targets, weights, sent, rate)
                 local_flows.append(LocalFlow(stream, kept))
             division = divide_stream(
                 stream, problem.components[stream.target], placement.share[targets]
@@ -137,16 +138,25 @@ def _spout_division(problem: Problem, spout: int, shares: FloatVector) -> FloatV
     return divide_evenly(problem.components[spout], len(shares))
 
 
+def _length(span: slice) -> int:
+    return int(span.stop - span.start)
+
+
 def _serve_locally(
-    placement: Placement, sources: slice, targets: slice, sent: FloatVector, rate: FloatVector
+    placement: Placement,
+    sources: slice,
+    targets: slice,
+    weights: FloatVector,
+    sent: FloatVector,
+    rate: FloatVector,
 ) -> tuple[FloatVector, float]:
     """Give what can stay in the process to its targets there; return what is left to shuffle."""
     worker, workers = worker_keys(placement)
-    own_targets = np.bincount(worker[targets], minlength=workers)
-    sent_by_worker = np.bincount(worker[sources], weights=sent, minlength=workers)
+    own_targets = sum_by(worker[targets], weights, workers)
+    sent_by_worker = sum_by(worker[sources], sent, workers)
     served = own_targets > 0
     each = np.divide(sent_by_worker, own_targets, out=np.zeros(workers), where=served)
-    rate[targets] += each[worker[targets]]
+    rate[targets] += each[worker[targets]] * weights
     return np.where(served[worker[sources]], 0.0, sent), float(sent_by_worker[served].sum())
 
 

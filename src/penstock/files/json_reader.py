@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from penstock.errors import Finding, InputError
 from penstock.files.document import (
+    MEGABYTE,
     MOST_DEPTH,
     MOST_JSON_BYTES,
     Document,
@@ -19,8 +20,9 @@ from penstock.files.document import (
 #: Lists, objects and members: a plan of 120,000 instances has fewer. Each takes some 200 bytes
 #: and two microseconds, so that the worst file costs a second.
 MOST_VALUES = 400_000
-#: Above this a message names the field without its line: the search takes 5 µs a value.
+#: Above these a message names the field without its line: the search takes 5 µs a value.
 _MOST_VALUES_SEARCHED = 60_000
+_MOST_BYTES_SEARCHED = 4 * MEGABYTE
 _MOST_DIGITS = 4300  # Python's own limit
 # Possessive (*+): a string of megabytes must not leave a way back for each of its characters.
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[\]{},:]|[^\s\[\]{},:"]+')
@@ -58,6 +60,10 @@ def _about(text: str) -> int:
     return text.count(",") + text.count("[") + text.count("{")
 
 
+def _is_searched(text: str) -> bool:
+    return len(text) <= _MOST_BYTES_SEARCHED and _about(text) <= _MOST_VALUES_SEARCHED
+
+
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) < len(pairs):
@@ -92,7 +98,7 @@ def _line_of_long_number(text: str) -> int | None:
 def _line_of_second(text: str, key: str) -> int | None:
     """The line on which an object gives a key again."""
     seen: set[Place] = set()
-    if _about(text) > _MOST_VALUES_SEARCHED:
+    if not _is_searched(text):
         return None
     for place, line in _walk(text):
         if place and place[-1] == key and place in seen:
@@ -103,8 +109,8 @@ def _line_of_second(text: str, key: str) -> int | None:
 
 @lru_cache(maxsize=4)
 def _positions(text: str) -> Positions:
-    if _about(text) > _MOST_VALUES_SEARCHED:
-        return {(): 1}
+    if not _is_searched(text):
+        return {}
     found: dict[Place, int] = {}
     for place, line in _walk(text):
         found.setdefault(place, line)

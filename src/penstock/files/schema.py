@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from penstock.errors import Finding, close_match, shown, unknown_name
 from penstock.files.document import LONGEST_NAME, Document, Place, shortened
 
-_NAME_PATTERN = r"^[^\s/\x00-\x1f\x7f][^/\x00-\x1f\x7f]*$"
+_NAME_PATTERN = r"^[^\s/\x00-\x1f\x7f-\x9f][^/\x00-\x1f\x7f-\x9f]*$"
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME, pattern=_NAME_PATTERN)]
 _LEAST, _MOST = 1e-15, 1e15
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import tempfile
 from pathlib import Path
 
@@ -35,8 +36,29 @@ def _render(value: object, depth: int) -> str:
     return f"{opening}\n" + ",\n".join(parts) + f"\n{'  ' * depth}{closing}"
 
 
+class _Dumper(yaml.SafeDumper):
+    """Quotes what our reader, which knows YAML 1.2, would take for a number: 1e3, 0o17."""
+
+
+_Dumper.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$"),
+    list("-+.0123456789"),
+)
+_Dumper.add_implicit_resolver("tag:yaml.org,2002:int", re.compile(r"0o[0-7]+$"), ["0"])
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    # Other quotes fold the line breaks that only Unicode knows.
+    style = None if text.isprintable() else '"'
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _text)
+
+
 def to_yaml(value: object) -> str:
-    return yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=_WIDTH)
+    return yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_WIDTH)
 
 
 def fingerprint(value: object) -> str:
@@ -48,6 +70,8 @@ def fingerprint(value: object) -> str:
 def write_text(path: str | Path, text: str) -> None:
     """All or nothing: a reader sees the old file or the new one, whatever happens in between."""
     path = Path(path)
+    if path.is_dir():
+        raise IsADirectoryError(None, "is a folder")
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as stream:

@@ -22,6 +22,11 @@ def frozen(array: _A) -> _A:
     return array
 
 
+def scaled(values: FloatVector, scale: float) -> FloatVector:
+    """``values * scale``, where nothing stays nothing however large the scale is."""
+    return np.multiply(values, scale, out=np.zeros_like(values), where=values != 0)
+
+
 def sum_by(index: IntVector, values: FloatVector, size: int) -> FloatVector:
     """Sum of the values with each index 0 .. size-1, shape (size,)."""
     return np.asarray(np.bincount(index, weights=values, minlength=size), dtype=np.float64)

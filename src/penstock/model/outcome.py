@@ -22,7 +22,8 @@ class Shortfall:
     def __str__(self) -> str:
         who = "/".join(part for part in (self.topology, self.component) if part)
         where = f" on {self.machine}" if self.machine else ""
-        return f"{who}: needs {self.needed:g} {self.resource}, {self.available:g} available{where}"
+        what = f"needs {self.needed:g} {self.resource}, {self.available:g} available{where}"
+        return f"{who}: {what}" if who else what
 
 
 @dataclass(frozen=True)

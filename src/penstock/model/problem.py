@@ -232,17 +232,25 @@ class Problem:
     @cached_property
     def e(self) -> FloatMatrix:
         """CPU points per tuple/s, shape (components, types)."""
-        return frozen(np.array([[cost.e for cost in row] for row in self._costs]))
+        return self._cost_matrix("e")
 
     @cached_property
     def met(self) -> FloatMatrix:
         """Fixed CPU points per instance, shape (components, types)."""
-        return frozen(np.array([[cost.met for cost in row] for row in self._costs]))
+        return frozen(
+            np.array([[cost.met for cost in row] for row in self._costs], dtype=np.float64)
+        )
 
     @cached_property
     def e_remote(self) -> FloatMatrix:
         """Extra points per tuple/s entering or leaving a process, shape (components, types)."""
-        return frozen(np.array([[cost.e_remote for cost in row] for row in self._costs]))
+        return frozen(
+            np.array([[cost.e_remote for cost in row] for row in self._costs], dtype=np.float64)
+        )
+
+    def _cost_matrix(self, attribute: str) -> FloatMatrix:
+        rows = [[getattr(cost, attribute) for cost in row] for row in self._costs]
+        return frozen(np.array(rows, dtype=np.float64))
 
     @cached_property
     def has_remote_cost(self) -> bool:

@@ -57,7 +57,9 @@ class HeteroScheduler:
 
     def solve(self, problem: Problem, budget: Budget, rng: np.random.Generator) -> Outcome:
         current = _Assignment.first(problem, self.r0, self.per_machine)
-        final: _Assignment | None = None
+        if isinstance(current, Shortfall):
+            return Outcome(None, (current,))
+        final = None if current.over_utilised().any() else current.copy()
         step = 1.0  # the paper's Scale
         rounds, interrupted = 0, False
         while not (interrupted := budget.spent(rounds)):
@@ -99,7 +101,7 @@ class _Assignment:
     most_points: FloatMatrix
 
     @classmethod
-    def first(cls, problem: Problem, rate: float, most_per_machine: int) -> _Assignment:
+    def first(cls, problem: Problem, rate: float, most_per_machine: int) -> _Assignment | Shortfall:
         """Algorithm 1: each component once, where its tcu is least."""
         cluster = problem.cluster
         kind = cluster.type_of
@@ -118,8 +120,11 @@ class _Assignment:
         )
         for c in range(components):
             tcu = made.met[c] + made.e[c] * made.visits[c] * rate
-            tcu = np.where(made._has_slot(c), tcu, np.inf)
-            made._add(c, int(np.argmin(tcu)))
+            has_slot = made._has_slot(c)
+            if not has_slot.any():
+                topology = problem.topologies[int(problem.topology_of[c])]
+                return Shortfall("slots", 1, 0, topology.name, problem.components[c].name)
+            made._add(c, int(np.argmin(np.where(has_slot, tcu, np.inf))))
         return made
 
     def copy(self) -> _Assignment:
@@ -128,6 +133,7 @@ class _Assignment:
     def over_utilised(self) -> BoolVector:
         """Machines with MAC < 0, or with an instance beyond its thread, (machines,)."""
         over = self.fixed + self.slope * self.rate > self._usable + ROUNDING_POINTS
+        over &= self.n.any(axis=0)  # a machine nothing runs on cannot be
         if self.problem.cluster.has_core_limit:
             each = self.visits * self.rate / np.maximum(self.n.sum(axis=1), 1)
             too_hot = self.met + self.e * each[:, None] > self.most_points + ROUNDING_POINTS
@@ -170,15 +176,21 @@ class _Assignment:
 
     def shortfalls(self) -> tuple[Shortfall, ...]:
         """What is missing on the first machine that is over-utilised even at the first rate."""
-        machine = int(np.argmax(self.over_utilised()))
-        return (
-            Shortfall(
-                "cpu_points",
-                needed=float(self.fixed[machine] + self.slope[machine] * self.rate),
-                available=float(self._usable[machine]),
-                machine=self.problem.cluster.machines[machine].name,
-            ),
-        )
+        over = self.over_utilised()
+        if not over.any():
+            return ()
+        machine = int(np.argmax(over))
+        needed = float(self.fixed[machine] + self.slope[machine] * self.rate)
+        available = float(self._usable[machine])
+        if needed <= available:  # the machine has room; it is a thread that is full
+            each = self.visits * self.rate / self.n.sum(axis=1)
+            tcu = np.where(
+                self.n[:, machine] > 0, self.met[:, machine] + self.e[:, machine] * each, 0
+            )
+            hottest = int(np.argmax(tcu - self.most_points[:, machine]))
+            needed, available = float(tcu[hottest]), float(self.most_points[hottest, machine])
+        name = self.problem.cluster.machines[machine].name
+        return (Shortfall("cpu_points", needed, available, machine=name),)
 
     def _add(self, component: int, machine: int) -> None:
         self.fixed[machine] += self.met[component, machine]

@@ -214,10 +214,19 @@ class _Search:
         return self.patterns is None or most <= self.per_machine
 
     def _shortfall(self) -> Shortfall:
-        """No vector could be packed even at no rate: say what one instance of each would need."""
-        problem = self.problem
-        needed = float(problem.met.min(axis=1).sum())
-        return Shortfall("cpu_points", needed, float(problem.cluster.usable_cpu.sum()))
+        """Not even one instance of each component fits: say which total is too small, if one is."""
+        problem, cluster = self.problem, self.problem.cluster
+        slots = float(cluster.per_type("slots")[cluster.type_of].sum())
+        memory = float(cluster.per_type("memory_mb", np.inf)[cluster.type_of].sum())
+        wanted = (
+            ("slots", float(len(problem.topologies)), slots),
+            ("memory_mb", float(np.nan_to_num(problem.memory_mb).sum()), memory),
+            ("cpu_points", float(problem.met.min(axis=1).sum()), float(cluster.usable_cpu.sum())),
+        )
+        for resource, needed, available in wanted:
+            if needed > available:
+                return Shortfall(resource, needed, available)
+        return Shortfall("machines that hold one instance of each component", 1, 0)
 
 
 class _VectorBounds:
