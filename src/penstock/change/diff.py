@@ -80,7 +80,9 @@ class Changes:
         }
 
 
-Where = dict[tuple[str, str], list[tuple[str, float | None]]]
+#: Machine and share of each instance of a component.
+Instances = list[tuple[str, float | None]]
+Where = dict[tuple[str, str], Instances]
 
 
 def diff(before: Plan, after: Plan) -> Changes:
@@ -122,8 +124,8 @@ def _where(plan: Plan) -> Where:
 
 def _change(
     key: tuple[str, str],
-    old: list[tuple[str, float | None]],
-    new: list[tuple[str, float | None]],
+    old: Instances,
+    new: Instances,
 ) -> ComponentChange:
     before, after = Counter(m for m, _ in old), Counter(m for m, _ in new)
     leaving = sorted((before - after).elements())
@@ -137,6 +139,19 @@ def _change(
         moves=tuple(zip(leaving[:moved], arriving[:moved], strict=True)),
         added=tuple(arriving[moved:]),
         dropped=tuple(leaving[moved:]),
-        shares_changed=sorted(s for _, s in old if s is not None)
-        != sorted(s for _, s in new if s is not None),
+        shares_changed=_shares_changed(old, new, before, after),
     )
+
+
+def _shares_changed(
+    old: Instances, new: Instances, before: Counter[str], after: Counter[str]
+) -> bool:
+    """Other shares, or the same ones on other machines without anything having moved there."""
+    if sorted(s for _, s in old if s is not None) != sorted(s for _, s in new if s is not None):
+        return True
+    settled = {machine for machine, count in before.items() if after[machine] == count}
+
+    def kept(places: Instances) -> list[tuple[str, float]]:
+        return sorted((m, s) for m, s in places if s is not None and m in settled)
+
+    return kept(old) != kept(new)

@@ -38,8 +38,10 @@ def command(
 ) -> int:
     """Compare schedulers: rate, throughput, gap to the bound, machines, network, energy, time.
 
+    \b
     penstock compare --example linear --cluster nasiri-large --schedulers default,hetero
 
+    \b
     penstock compare wordcount.yaml -c cluster.yaml -p profile.yaml --given-counts --json
     """
     problem = options.make_problem(

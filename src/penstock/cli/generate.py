@@ -32,6 +32,7 @@ def command(
 ) -> int:
     """Make a random problem: topology, cluster and profile files.
 
+    \b
     penstock generate --components 20 --machines 100 --types 5 --seed 7 --out my-problem
 
     penstock generate --topologies 3 --memory --mixed-groupings --out shared

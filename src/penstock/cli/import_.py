@@ -53,6 +53,7 @@ def storm_yaml(
 ) -> int:
     """Import a cluster from the storm.yaml files of its supervisors.
 
+    \b
     penstock import storm-yaml host-a/storm.yaml host-b/storm.yaml --out cluster.yaml
 
     penstock import storm-yaml hosts/*/conf/storm.yaml --name production
@@ -75,6 +76,7 @@ def production(
 
     penstock import production largeCluster01 --out cluster-01
 
+    \b
     penstock import production largeCluster01 --executors storm-test --out cluster-01
     """
     if not is_production_folder(folder):

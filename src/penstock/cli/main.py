@@ -6,8 +6,9 @@ import io
 import os
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
+from typing import Any
 
 import typer
 
@@ -93,15 +94,19 @@ def _never_fail_to_print() -> None:
 
 
 @cache
-def _parser() -> Callable[..., object]:
+def _parser() -> Any:
     """The verbs and their options; made once for all calls in a process."""
     return typer.main.get_command(app)
 
 
 def _run(arguments: list[str]) -> int:
     try:
-        result = _parser()(args=arguments, standalone_mode=False)
+        # Not by calling the parser: that has ideas of its own about Ctrl-C and broken pipes.
+        with _parser().make_context("penstock", arguments) as context:
+            result = _parser().invoke(context)
         return result if isinstance(result, int) else EXIT_DONE
+    except typer.Exit as left:
+        return left.exit_code
     except PenstockError as error:
         return _report(error, as_json="--json" in arguments)
     except (KeyboardInterrupt, typer.Abort):

@@ -19,9 +19,15 @@ def is_terminal() -> bool:
     return sys.stdout.isatty()
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Leave it to ``main``, which knows that ``| head`` is no failure."""
+        raise BrokenPipeError
+
+
 def show(*renderables: RenderableType) -> None:
     """Print results; colour only on a terminal, NO_COLOR honoured."""
-    console = Console(width=None if is_terminal() else _PIPE_WIDTH, highlight=False)
+    console = _Console(width=None if is_terminal() else _PIPE_WIDTH, highlight=False)
     for renderable in renderables:
         console.print(renderable, soft_wrap=isinstance(renderable, str), markup=False)
 

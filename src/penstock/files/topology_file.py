@@ -163,7 +163,7 @@ def _component(name: str, fields: ComponentFields) -> Component:
     return Component(
         name=name,
         kind=fields.kind,
-        profile="" if fields.profile == name else fields.profile,
+        profile=fields.profile,
         instances=fields.instances,
         max_instances=fields.max_instances,
         tasks=fields.tasks,

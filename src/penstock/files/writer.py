@@ -63,8 +63,18 @@ def to_yaml(value: object) -> str:
 
 def fingerprint(value: object) -> str:
     """SHA-256 of a value, the same for every way of writing it down."""
-    canonical = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    plain = _whole_numbers(value)
+    canonical = json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def _whole_numbers(value: object) -> object:
+    """``100.0`` as ``100``: a tool that lays out JSON anew may write either."""
+    if isinstance(value, dict):
+        return {key: _whole_numbers(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_whole_numbers(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def write_text(path: str | Path, text: str) -> None:

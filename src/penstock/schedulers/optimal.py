@@ -41,7 +41,7 @@ from penstock.schedulers.packing import Patterns, pack
 _BETTER = 1.0 + 1e-10
 #: Count vectors looked at together, and the most that are listed at all.
 _BATCH = 64
-_MOST_VECTORS = 2_000_000
+_MOST_VECTORS = 100_000
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class OptimalScheduler:
 
     per_machine: int = field(default=10, metadata={"help": "most instances on one machine"})
     effort: float = field(
-        default=1e8, metadata={"help": "packing work after which it stops with an honest gap"}
+        default=1e7, metadata={"help": "packing work after which it stops with an honest gap"}
     )
 
     def __post_init__(self) -> None:
@@ -110,6 +110,8 @@ class _Search:
             self.bound = float(bounds[start])
             if self.bound <= self.best_scale * _BETTER:
                 break
+            if self.effort_left <= 0:
+                return
             batch = vectors[start : start + _BATCH]
             self.effort_left -= len(batch) * self.patterns.effort_to_rule_out
             hopeless = self.patterns.impossible(batch, self.best_scale * _BETTER, self.machines)
@@ -276,7 +278,7 @@ class _VectorBounds:
             constant = np.take_along_axis(fixed, cheapest, axis=2).sum(axis=(1, 2))
             step = np.full(len(vectors), np.inf)
             np.divide(total - constant, slope, out=step, where=slope > 0)
-            if (step <= scale * (1 + 1e-13)).all():
+            if (step <= scale * (1 + 1e-12)).all():
                 break
             scale = np.maximum(scale, step)
         return scale * (1 + 1e-12)

@@ -61,7 +61,7 @@ class Patterns:
     @property
     def effort_to_rule_out(self) -> float:
         """Work of asking whether one vector is impossible, in the unit of :meth:`effort`."""
-        return len(self.counts) * len(self.problem.cluster.types) / 20
+        return len(self.counts) * len(self.problem.cluster.types) * 0.4
 
     def fits(self, vectors: IntMatrix, scale: float) -> BoolVector:
         """Whether each pattern fits each machine type when there are so many instances in all.

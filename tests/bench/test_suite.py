@@ -1,0 +1,66 @@
+"""Benchmark suites: data that says what is measured, how often, and what must hold."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from penstock.bench import core
+from penstock.bench.loops import sustainable_scale_by_loops
+from penstock.bench.suite import Result, run_suite, suite_names
+from penstock.cli.main import main
+from penstock.errors import UnknownNameError
+from penstock.evaluate.capacity import capacity
+
+
+def result(value: float, direction: str, goal: float | None) -> Result:
+    return Result("x", value, "ms", value, value, 1, direction, goal)
+
+
+@pytest.mark.parametrize(
+    ("value", "direction", "goal", "holds", "text"),
+    [
+        (2.0, "at_most", 2.0, True, "≤ 2"),
+        (2.1, "at_most", 2.0, False, "≤ 2"),
+        (2.0, "at_least", 2.0, True, "≥ 2"),
+        (1.9, "at_least", 2.0, False, "≥ 2"),
+        (1.9, "", None, None, ""),
+    ],
+)
+def test_a_goal_holds_at_its_limit(value, direction, goal, holds, text):
+    found = result(value, direction, goal)
+    assert (found.holds, found.goal_text) == (holds, text)
+
+
+def test_the_suites_are_those_that_ship():
+    assert "core" in suite_names()
+    with pytest.raises(UnknownNameError, match='no benchmark suite "cor"; did you mean "core"'):
+        run_suite("cor")
+
+
+def test_the_core_suite_answers_with_figures_goals_and_whether_they_hold(capsys):
+    """Whether they do is for a quiet machine to say, not for a test."""
+    with pytest.raises(SystemExit) as left:
+        main(["bench", "core", "--quick", "--json"])
+    streams = capsys.readouterr()
+    found = json.loads(streams.out)
+    assert (found["format"], found["version"], found["suite"]) == ("penstock/bench", 1, "core")
+    assert len(found["results"]) >= 5
+    for row in found["results"]:
+        assert {"name", "value", "unit", "goal", "holds"} <= set(row)
+        assert row["value"] >= 0
+        assert row["least"] <= row["value"] <= row["most"]
+        assert row["holds"] is None or isinstance(row["holds"], bool)
+        # What is under way is told, but not among the results.
+        assert f"… {row['name']}\n" in streams.err
+    held = all(row["holds"] is not False for row in found["results"])
+    assert left.value.code == (0 if held else 1)
+
+
+def test_the_peer_of_the_benchmark_computes_the_same(monkeypatch):
+    """Plain loops over a random placement of 60 instances on 20 machines."""
+    for seed in range(3):
+        problem, placement = core._random_placement(20, 60, 10, 3, seed)
+        fast = capacity(problem, placement).scale
+        assert sustainable_scale_by_loops(problem, placement) == pytest.approx(fast, rel=1e-12)

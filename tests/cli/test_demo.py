@@ -1,0 +1,56 @@
+"""``penstock demo`` and ``penstock generate``: what they leave behind can be used at once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+
+def test_the_demo_plans_compares_and_leaves_plan_and_picture(run):
+    code, out, err = run("demo -o results")
+    assert (code, err) == (0, "done\n")
+    for step in ("1. Plan diamond", "2. How much better", "3. The better plan", "4. What would"):
+        assert step in out
+    assert {path.name for path in Path("results").iterdir()} == {"plan.json", "plan.svg"}
+    assert ElementTree.parse("results/plan.svg").getroot().tag.endswith("svg")
+    assert run("show results/plan.json")[0] == 0
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "",
+        "--components 4 --machines 5 --types 2 --seed 9",
+        "--topologies 3 --mixed-groupings --memory",
+        "--components 1 --machines 1 --types 1",
+    ],
+)
+def test_what_is_generated_is_planned(run, options):
+    code, out, err = run(f"generate {options} -o made")
+    assert (code, out) == (0, "")
+    # The last line is the command to try.
+    hint = err.splitlines()[-1].removeprefix("try: penstock ")
+    code, out, err = run(hint)
+    assert code == 0, err
+    assert "planned by hetero" in out
+    files = " ".join(str(path) for path in Path("made").iterdir())
+    assert run(f"validate {files} --rates")[0] == 0
+
+
+def test_the_same_seed_makes_the_same_files(run):
+    for folder in ("one", "two"):
+        run(f"generate --seed 3 -o {folder}")
+    run("generate --seed 4 -o other")
+    same = [Path(folder, "topology-t1.yaml").read_bytes() for folder in ("one", "two", "other")]
+    assert same[0] == same[1] != same[2]
+
+
+def test_a_large_problem_is_written_as_json(run):
+    _, out, _ = run("generate --machines 2001 -o made --json")
+    assert {Path(name).suffix for name in json.loads(out)["files"]} == {".json"}
+    assert run("validate made/cluster.json")[1] == (
+        "made/cluster.json: cluster, 2001 machines of 3 types\n"
+    )

@@ -1,0 +1,155 @@
+"""0 done, 1 handled failure, 2 usage, 3 changes, 4 infeasible. 130 is in test_process."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from penstock.api import Planned
+from penstock.cli import plan as plan_module
+from penstock.model.outcome import Outcome, Shortfall
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("", "Usage: penstock"),
+        ("plna", "No such command 'plna'"),
+        ("plan", "error: name a topology file, or an example with --example"),
+        ("compare", "error: name a topology file"),
+        ("plan --exmaple linear", "No such option"),
+        ("plan -e linear --seed x", "Invalid value for '--seed'"),
+        ("plan -e linear --seed -1", "Invalid value for '--seed'"),
+        ("plan -e linear --iterations 0", "Invalid value for '--iterations'"),
+        ("plan -e linear --seconds -1", "Invalid value for '--seconds'"),
+        ("plan -e linear -c", "requires an argument"),
+        ("show", "Missing argument"),
+        ("diff a.json", "Missing argument"),
+        ("validate", "Missing argument"),
+        ("schema", "Missing argument"),
+        ("generate", "Missing option"),
+        ("import flux a.yaml --property x", '--property takes name=value, not "x"'),
+        ("import", "Usage: penstock import"),
+    ],
+)
+def test_a_wrong_call_is_2(run, command, message):
+    Path("a.yaml").write_text("name: t\nspouts: []\n", encoding="utf-8")
+    code, out, err = run(command)
+    assert code == 2
+    assert message in err + out
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("plan -e linear --headroom 1", "headroom must be at least 0 and below 1, not 1"),
+        ("plan -e linear --headroom nan", "headroom must be at least 0 and below 1, not nan"),
+        ("plan -e linear --met -1", "met must be a number of at least 0, not -1"),
+        ("plan -e linear --met inf", "met must be a number of at least 0, not inf"),
+        ("plan -e linear -s nobody", 'no scheduler "nobody"'),
+        ("compare -e linear --schedulers default,nobody", 'no scheduler "nobody"'),
+        ("schema topologi", 'no format "topologi"; did you mean "topology"?'),
+        ("bench cor", 'no benchmark suite "cor"; did you mean "core"?'),
+        ("generate --components 0 -o made", "components must be at least 1, not 0"),
+        ("generate --types 9 --machines 3 -o made", "9 types need at least as many machines"),
+        ("generate -o file", "file: cannot be made: File exists"),
+        ("demo -o file", "file: cannot be made: File exists"),
+        ("examples --copy-to file", "cannot be made: Not a directory"),
+        ("show hetero.json --offered 0", "--offered must be a positive rate, not 0"),
+        ("show hetero.json --offered inf", "--offered must be a positive rate, not inf"),
+        ("show hetero.json --offered nan", "--offered must be a positive rate, not nan"),
+        ("explain hetero.json nobody", 'no component "nobody"'),
+        ("explain hetero.json high[99]", '"high" has'),
+    ],
+)
+def test_what_cannot_be_done_is_1(run, plans, command, message):
+    Path("file").touch()
+    before = sorted(Path().rglob("*"))
+    code, out, err = run(command)
+    assert (code, out) == (1, "")
+    assert err.startswith("error: ")
+    assert message in err
+    assert sorted(Path().rglob("*")) == before
+
+
+def test_changes_are_3_only_where_asked_for(run, plans):
+    assert run("diff default.json hetero.json")[0] == 0
+    assert run("diff default.json hetero.json --detailed-exitcode")[0] == 3
+    assert run("diff hetero.json hetero.json --detailed-exitcode")[0] == 0
+
+
+@pytest.mark.parametrize("scheduler", ["hetero", "default"])
+def test_no_plan_is_4_and_says_what_is_missing(run, scheduler):
+    """met 50 for each of three components is 150 points, and no machine has more than 100."""
+    code, out, err = run(f"plan -e linear --met 500 -s {scheduler}")
+    assert (code, out) == (4, "")
+    assert err.startswith(f"{scheduler} finds no plan: ")
+    # Three idle instances on the first machine.
+    assert "needs 150" in err
+    assert "cpu_points, 100 available on M1-1" in err
+
+
+def test_no_plan_in_json_has_the_shortfalls(run):
+    code, out, _ = run("plan -e linear --met 500 --json")
+    found = json.loads(out)
+    assert (code, found["placed"], len(found["shortfalls"])) == (4, False, 1)
+
+
+def test_a_comparison_in_which_nobody_has_a_plan_is_4(run):
+    code, out, _ = run("compare -e linear --met 500 --schedulers default,hetero")
+    assert code == 4
+    assert out.count("no plan") >= 2
+
+
+def test_work_that_costs_nothing_has_no_limit_in_any_view(run):
+    rows = {
+        row: {"on": {f"M{i}": {"e": 0, "met": 0} for i in (1, 2, 3)}}
+        for row in ("lowCompute", "midCompute", "highCompute")
+    }
+    free = {"format": "penstock/profile", "version": 1, "name": "free", "origin": "assumed"}
+    Path("free.json").write_text(json.dumps(free | {"rows": rows}), encoding="utf-8")
+    code, out, _ = run("compare -e linear -p free.json --schedulers default,hetero --json")
+    assert (code, json.loads(out)["bound_scale"]) == (0, None)
+    assert run("plan -e linear -p free.json -o plan.json")[0] == 0
+    assert run("show plan.json")[0] == 0
+
+
+def test_a_search_that_ends_at_its_limit_is_done_and_says_so(run):
+    code, out, err = run("plan -e linear --iterations 1")
+    assert code == 0
+    assert "sustainable rate" in out
+    assert err == "hetero was stopped early; this is its best plan so far\n"
+
+
+def test_a_search_without_time_for_a_plan_is_1(run, monkeypatch):
+    def late(problem, scheduler, **_: object) -> Planned:
+        outcome = Outcome(None, (Shortfall("cpu_points", 1, 0),), interrupted=True)
+        return Planned(scheduler, problem, None, outcome, None, None, 0.0)
+
+    monkeypatch.setattr(plan_module.api, "plan", late)
+    assert run("plan -e linear") == (1, "", "hetero was stopped before it had a plan\n")
+
+
+def test_our_own_bug_is_70_and_says_how_to_report_it(run, monkeypatch):
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("boom")
+
+    monkeypatch.setattr(plan_module.api, "plan", broken)
+    code, out, err = run("plan -e linear")
+    assert (code, out) == (70, "")
+    assert "this is a bug in penstock" in err
+    assert "RuntimeError('boom')" in err
+    assert "Traceback" not in err
+    monkeypatch.setenv("PENSTOCK_DEBUG", "1")
+    assert "Traceback" in run("plan -e linear")[2]
+
+
+def test_too_little_memory_is_1(run, monkeypatch):
+    def hungry(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(plan_module.api, "plan", hungry)
+    assert run("plan -e linear") == (1, "", "error: not enough memory for this input\n")
