@@ -8,7 +8,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from tests.builders import all_on, cluster, nasiri, profile, topology
+from tests.builders import all_on, cluster, nasiri, nasiri_profile, profile, topology
 from tests.reference import Reference
 
 import penstock
@@ -229,11 +229,8 @@ def test_the_figures_of_a_comparison_are_those_of_the_reference(compared, row):
     assert facts.machines_used == len(used)
     assert facts.throughput_per_machine == same(reference.throughput(scale) / len(used))
     # Every machine has 100 points.
-    busy = [
-        cpu
-        for (m, _), cpu in zip(reference.machines, reference.machine_cpu(scale), strict=True)
-        if m.name in used
-    ]
+    cpu = zip(reference.machines, reference.machine_cpu(scale), strict=True)
+    busy = [points for (machine, _), points in cpu if machine.name in used]
     assert facts.mean_utilisation == same(sum(busy) / 100 / len(busy))
     tuples, _ = reference.traffic()
     mix = {hop.label: part / sum(tuples) for hop, part in zip(Hop, tuples, strict=True)}

@@ -97,6 +97,7 @@ def test_what_is_generated_can_be_planned(seed):
         ({"components": 0}, "components must be at least 1, not 0"),
         ({"machines": -1}, "machines must be at least 1, not -1"),
         ({"topologies": 0}, "topologies must be at least 1, not 0"),
+        ({"machines": 100_001}, "at most 100,000 machines, not 100,001"),
         ({"types": 5, "machines": 4}, "5 types need at least as many machines"),
     ],
     ids=str,

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from penstock.errors import Finding, InputError
+from penstock.files.cluster_file import MOST_MACHINES
 from penstock.model.cluster import Cluster, Link, Machine, MachineType, Network
 from penstock.model.profile import Cost, Origin, Profile
 from penstock.model.topology import Component, Grouping, Kind, Stream, Topology
@@ -46,6 +47,8 @@ class Size:
             )
             if value < 1
         ]
+        if self.machines > MOST_MACHINES:
+            findings.append(Finding(f"at most {MOST_MACHINES:,} machines, not {self.machines:,}"))
         if self.types > self.machines >= 1:
             findings.append(Finding(f"{self.types} types need at least as many machines"))
         if findings:
