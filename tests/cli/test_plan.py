@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -40,8 +41,6 @@ def test_a_plan_is_written_whole_or_not_at_all(run):
 
 
 def umask() -> int:
-    import os
-
     mask = os.umask(0)
     os.umask(mask)
     return mask

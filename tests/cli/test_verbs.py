@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
+from tests.corpus.bases import PRODUCTION_CLUSTER, PRODUCTION_TOPOLOGIES
 
 from penstock import __version__, examples
 from penstock.files.store import FORMATS, json_schema
@@ -154,8 +155,6 @@ def test_imports_write_files_of_ours(run):
 
 
 def test_a_recorded_cluster_is_imported_into_a_folder_of_files(run):
-    from tests.corpus.bases import PRODUCTION_CLUSTER, PRODUCTION_TOPOLOGIES
-
     Path("recorded").mkdir()
     Path("recorded/cluster.json").write_text(json.dumps(PRODUCTION_CLUSTER), encoding="utf-8")
     Path("recorded/topologies.json").write_text(json.dumps(PRODUCTION_TOPOLOGIES), encoding="utf-8")

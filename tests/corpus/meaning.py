@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tests.corpus.bases import base, sealed
+from tests.corpus.bases import base
 from tests.corpus.breaking import Broken, Place, broken, field_of, line_of, put, text_of, with_value
+from tests.corpus.plan_base import sealed
 
 #: (kind, place, wrong value, what the message must say)
 WRONG: list[tuple[str, Place, Any, str]] = [

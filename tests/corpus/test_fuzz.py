@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.corpus.bases import base, sealed
+from tests.corpus.bases import base
 from tests.corpus.breaking import COMMANDS, FILES, Place, put, text_of
+from tests.corpus.plan_base import sealed
 
 _JUNK: list[Any] = [
     *(None, True, 0, -1, 1.5, 10**25, 10**400, float("nan"), float("inf"), 1e308, 5e-324),

@@ -27,7 +27,9 @@ class _Console(Console):
 
 def show(*renderables: RenderableType) -> None:
     """Print results; colour only on a terminal, NO_COLOR honoured."""
-    console = _Console(width=None if is_terminal() else _PIPE_WIDTH, highlight=False)
+    width = None if is_terminal() else _PIPE_WIDTH
+    # Names of the user's own are no markup and no emoji codes.
+    console = _Console(width=width, highlight=False, emoji=False)
     for renderable in renderables:
         console.print(renderable, soft_wrap=isinstance(renderable, str), markup=False)
 

@@ -113,9 +113,9 @@ class _Assignment:
             n=np.zeros((components, machines), dtype=np.int64),
             fixed=cluster.per_type("base_cpu_points")[kind],
             slope=np.zeros(machines),
-            visits=visit_ratios(problem) / problem.demand.sum(),
             e=problem.e[:, kind],
             met=problem.met[:, kind],
+            visits=visit_ratios(problem) / problem.demand.sum(),
             most_points=problem.instance_points[:, kind],
         )
         for c in range(components):

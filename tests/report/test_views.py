@@ -1,0 +1,185 @@
+"""What people see: numbers, tables, pictures. Names are shown as they are, whatever they hold."""
+
+from __future__ import annotations
+
+import io
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import pytest
+from rich.console import Console
+from tests.builders import cluster, nasiri, place, profile, topology
+
+import penstock
+from penstock.change.diff import diff
+from penstock.files.store import to_dict
+from penstock.model.plan import Plan, Prediction
+from penstock.model.problem import build
+from penstock.report import numbers
+from penstock.report.comparison_picture import comparison_svg
+from penstock.report.html import comparison_html, plan_html
+from penstock.report.loads import machine_uses
+from penstock.report.picture import placement_svg
+from penstock.report.text import changes_view, comparison_remarks, comparison_view, plan_view
+
+STRANGE = ["[red]x", ":smile:", "<a&b>", "\"q'", "語😀"]
+
+
+def text(view: object) -> str:
+    """A view as a pipe gets it."""
+    console = Console(file=io.StringIO(), width=160, highlight=False, emoji=False)
+    console.print(view, markup=False)
+    return console.file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (None, "–"),
+        (0.0, "0"),
+        (12.3456, "12.35"),
+        (999.94, "999.9"),
+        (1000.0, "1,000"),
+        (19779.6, "19,780"),
+        (float("inf"), "unlimited"),
+    ],
+)
+def test_rates_have_four_figures_and_thousands_apart(value, shown):
+    assert numbers.rate(value) == shown
+
+
+def test_percentages_and_times_and_plain_numbers():
+    assert (numbers.percent(0.3816), numbers.percent(0.5, 0), numbers.percent(None)) == (
+        *("38.2 %", "50 %", "–"),
+    )
+    assert (numbers.seconds(0.0345), numbers.seconds(2.5)) == ("34.5 ms", "2.5 s")
+    assert (numbers.plain(None), numbers.plain(1234.5678)) == ("–", "1235")
+
+
+@pytest.fixture
+def strange():
+    """A plan in which nothing has a decent name."""
+    shape = topology("a>b>c")
+    first, second, third, kind, name = STRANGE
+    renamed = {"a": first, "b": second, "c": third}
+    graph = penstock.load(_renamed(shape, renamed, name))
+    machines = {
+        "format": "penstock/cluster",
+        "version": 1,
+        "name": first,
+        "types": {kind: {}},
+        "machines": [{"type": kind, "names": [second, third]}],
+    }
+    costs = profile(on=(kind,), **dict.fromkeys(STRANGE[:3], 1.0))
+    problem = build(graph, penstock.load(machines), costs)
+    return penstock.plan(problem, "hetero")
+
+
+def _renamed(graph, names, title):
+    document = to_dict(graph)
+    document["name"] = title
+    document["components"] = {
+        names[old]: {k: v for k, v in fields.items() if k != "profile"}
+        for old, fields in document["components"].items()
+    }
+    for fields in document["components"].values():
+        for stream in fields.get("streams", []):
+            stream["to"] = names[stream["to"]]
+    return document
+
+
+def test_strange_names_are_shown_as_they_are(strange):
+    seen = text(plan_view(strange.plan, bars=False))
+    for name in STRANGE:
+        assert name in seen
+    assert all(name in text(changes_view(_from_nothing(strange.plan))) for name in STRANGE[:3])
+
+
+def _from_nothing(plan: Plan):
+    other = place(plan.problem, *(f"{label} {STRANGE[1]}" for label in STRANGE[:3]))
+    moved = place(plan.problem, *(f"{label} {STRANGE[2]}" for label in STRANGE[:3]))
+    return diff(Plan(plan.problem, other, "one"), Plan(plan.problem, moved, "two"))
+
+
+def test_pictures_with_strange_names_are_valid_and_say_them(strange):
+    root = ElementTree.fromstring(placement_svg(strange.plan))
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    words = "".join(root.itertext())
+    for name in STRANGE:
+        assert name in words
+    compared = ElementTree.fromstring(comparison_svg([strange.facts], f"{STRANGE[2]} on x"))
+    assert "<a&b> on x" in "".join(compared.itertext())
+
+
+def test_a_picture_says_in_words_what_its_colours_say():
+    planned = penstock.plan(nasiri("linear", (1, 1, 1)), "hetero")
+    root = ElementTree.fromstring(placement_svg(planned.plan))
+    titles = [node.text for node in root.iter("{http://www.w3.org/2000/svg}title")]
+    assert len(titles) == 3  # one per machine
+    assert all(
+        f"{name}-1: " in title for name, title in zip(("M1", "M2", "M3"), titles, strict=True)
+    )
+    assert all("points" in title for title in titles)
+
+
+class _Text(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.words = ""
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+
+    def handle_data(self, data):
+        self.words += data
+
+
+def test_html_shows_names_and_does_not_obey_them(strange):
+    parsed = _Text()
+    parsed.feed(plan_html(strange.plan, strange.facts))
+    assert {"table", "svg"} <= set(parsed.tags)
+    assert "a" not in parsed.tags  # as in <a&b>
+    assert "<a&b>" in parsed.words
+    assert comparison_html([strange.facts]).count("<tr>") == 2
+
+
+def test_a_table_without_a_terminal_is_not_cut():
+    found = penstock.compare(nasiri("linear", (2, 2, 2)), ["default", "hetero"])
+    rows = [row.facts for row in found.rows]
+    lines = text(comparison_view(rows, bars=False)).splitlines()
+    assert len(lines) == 3
+    assert lines[0].split()[0] == "scheduler"
+    assert not any("…" in line for line in lines)
+    remarks = comparison_remarks(rows)
+    assert remarks[0].startswith("hetero carries ")
+    assert remarks[0].endswith(" more than default")
+
+
+def test_machines_are_summed_by_type_where_they_are_many():
+    many = penstock.plan(nasiri("linear", (11, 11, 11)), "hetero")
+    assert "M1-11" not in text(plan_view(many.plan, bars=False)).split("machine type")[1]
+    assert "M1-11" in text(plan_view(many.plan, bars=False, all_machines=True))
+
+
+def test_loads_add_up_and_idle_machines_use_nothing():
+    """a costs 2 points per tuple/s; 30 tuples/s on one machine of two."""
+    problem = build(topology("a"), cluster(M1=2), profile(a=2.0))
+    plan = Plan(problem, place(problem, "a M1-2"), "hand", predicted=Prediction(scale=30.0))
+    first, second = machine_uses(plan)
+    assert (first.cpu_points, first.slices) == (0.0, ())
+    assert second.cpu_points == pytest.approx(60.0)
+    assert second.utilisation == pytest.approx(0.6)
+    (part,) = second.slices
+    assert (part.component, part.instances, part.cpu_points) == (0, 1, pytest.approx(60.0))
+
+
+def test_requests_stand_in_for_loads_where_there_are_no_rates():
+    """Two instances that ask for 30 points each."""
+    problem = build(topology("a", a={"cpu_points": 30.0, "instances": 2}), cluster(M1=1))
+    plan = penstock.plan(problem, "default").plan
+    (use,) = machine_uses(plan)
+    assert use.cpu_points == 60.0
+    seen = text(plan_view(plan, bars=False))
+    assert "sustainable rate" not in seen
+    assert "60.0 of 100" in seen
