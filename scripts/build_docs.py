@@ -50,12 +50,12 @@ executor pairs. Storm's own ResourceAwareScheduler (RAS) ran on the same data.
 
 `rstorm` with CPU hard lands next to Storm's RAS, which grew out of it: the same share of pairs in a
 rack, a few machines less. The difference: RAS sorts racks and nodes by what they have left and
-fills them in that order, R-Storm takes for each task the node whose free resources are nearest to what
-the task needs, which fills half-full nodes first. On largeCluster03 that leaves no node with the
-12 GB that the tasks of one topology need, so that topology is refused as a whole. As the paper has
-it (memory hard, CPU soft) CPU is overcommitted: those are the limits broken. `default`, `isolation`
-and the thesis' schedulers look at no limit but slots, and take the few workers that these
-topologies ask for at their word. `tsstream` spreads for room and pays for it in racks crossed.
+fills them in that order, R-Storm takes for each task the node whose free resources are nearest to
+what the task needs, which fills half-full nodes first. On largeCluster03 that leaves no node with
+the 12 GB that the tasks of one topology need, so that topology is refused as a whole. As the paper
+has it (memory hard, CPU soft) CPU is overcommitted: those are the limits broken. `default`,
+`isolation` and the thesis' schedulers look at no limit but slots, and take the few workers that
+these topologies ask for at their word. `tsstream` spreads for room and pays for it in racks crossed.
 """
 
 EXAMPLES = {

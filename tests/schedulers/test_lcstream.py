@@ -419,7 +419,6 @@ def test_fewer_tuples_leave_their_machine_than_with_the_default(both, per_s):
     # Same process and same machine together, as a fraction of all traffic.
     stays = [t.unit_traffic.tuples[:2].sum() / t.unit_traffic.tuples.sum() for t in (ours, dealt)]
     assert stays[0] > stays[1]
-    assert ours.mean_hop_latency_ms < dealt.mean_hop_latency_ms
 
 
 def test_the_notes_say_what_was_assumed(both):
