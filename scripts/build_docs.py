@@ -55,7 +55,8 @@ what the task needs, which fills half-full nodes first. On largeCluster03 that l
 the 12 GB that the tasks of one topology need, so that topology is refused as a whole. As the paper
 has it (memory hard, CPU soft) CPU is overcommitted: those are the limits broken. `default`,
 `isolation` and the thesis' schedulers look at no limit but slots, and take the few workers that
-these topologies ask for at their word. `tsstream` spreads for room and pays for it in racks crossed.
+these topologies ask for at their word. `tsstream` spreads for room and pays for it in racks
+crossed.
 """
 
 EXAMPLES = {

@@ -80,7 +80,7 @@ def test_the_json_view_is_json_with_format_and_version(run, plans, command, form
         ),
         (
             "compare -e linear --schedulers default,hetero",
-            ["gap to bound", "hetero carries", "more than default", "upper bound: no plan can"],
+            ["gap to bound", "hetero carries most", "upper bound: no plan can"],
         ),
         ("show hetero.json", ["linear on nasiri-testbed, planned by hetero", "M3-1"]),
         ("show hetero.json --offered 10", ["nothing saturates"]),

@@ -80,6 +80,19 @@ def test_instances_on_other_machines_go_on():
     assert found.saturates_first == "CPU of M1-1 (M1), most of it b"
 
 
+def test_what_is_done_early_and_what_is_done_late_settle():
+    # a feeds b and c, b feeds c, all on one machine of 65 points; 1, 3.5 and 1 points per tuple/s.
+    # If a does r, the four b want 3.5 r / 4 each and the three c 2 r / 3 each, all less than a's
+    # r: nobody but a is held back, and r (1 + 3.5 + 2) = 65, so r = 10. It takes patience to get
+    # there: what a does too much now is taken from it when b and c want their part.
+    machine = cluster(M1=1, every={"cpu_points": 65.0})
+    problem = build(topology("a>b>c a>c"), machine, profile(a=1.0, b=3.5, c=1.0))
+    placement = place(problem, "a M1-1", *["b M1-1"] * 4, *["c M1-1"] * 3)
+    found = overload(problem, placement, offered_scale=300.0)
+    assert found.converged
+    assert found.processed_per_s.tolist() == pytest.approx([10.0, 10.0, 20.0], rel=1e-6)
+
+
 def test_overheads_that_do_not_fit_leave_nothing_done():
     problem = build(topology("a"), cluster(M1=1), profile(a=1.0, met=100.0))
     found = overload(problem, all_on(problem), offered_scale=10.0)

@@ -67,8 +67,7 @@ def command(
         if found.bound is not None:
             show("", bound_view(problem, found.bound))
     if svg:
-        topics = ", ".join(topology.name for topology in problem.topologies)
-        write_file(svg, comparison_svg(rows, f"{topics} on {problem.cluster.name}"))
+        write_file(svg, comparison_svg(rows, f"{problem.title} on {problem.cluster.name}"))
         say(f"wrote {svg}")
     if budget.stopped:
         return EXIT_INTERRUPTED

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
+from textwrap import shorten
 from typing import Annotated
 
 import typer
@@ -43,6 +44,7 @@ def command(
     for column in ("kind", "name", "what it is"):
         table.add_column(column)
     for entry in found:
-        table.add_row(entry.kind, entry.name, entry.description)
+        # One line each; --json and the files have the whole description.
+        table.add_row(entry.kind, entry.name, shorten(entry.description, 90, placeholder=" …"))
     show(table)
     return EXIT_DONE

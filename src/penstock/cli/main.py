@@ -41,20 +41,24 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("plan")(plan.command)
-app.command("compare")(compare.command)
-app.command("show")(show.command)
-app.command("diff")(diff.command)
-app.command("explain")(explain.command)
-app.command("validate")(validate.command)
-app.command("schedulers")(schedulers.command)
-app.command("examples")(examples.command)
-app.command("generate")(generate.command)
+#: The verbs in the order of the help, each with its line there.
+for _name, _command, _line in (
+    ("plan", plan.command, "Plan topologies on a cluster."),
+    ("compare", compare.command, "Compare schedulers on one problem."),
+    ("show", show.command, "Show a plan, or what it does under more load."),
+    ("diff", diff.command, "Show what changes between two plans."),
+    ("explain", explain.command, "Say why an instance is where it is."),
+    ("validate", validate.command, "Check files, alone and together."),
+    ("schedulers", schedulers.command, "List the schedulers."),
+    ("examples", examples.command, "List or copy the shipped examples."),
+    ("generate", generate.command, "Make a random but realistic problem."),
+    ("schema", schema.command, "Print the JSON Schema of a file format."),
+    ("bench", bench.command, "Run a benchmark suite against its goals."),
+    ("demo", demo.command, "Run the main job on embedded defaults."),
+    ("doctor", doctor.command, "Say what is found here and what is missing."),
+):
+    app.command(_name, short_help=_line)(_command)
 app.add_typer(import_.app, name="import")
-app.command("schema")(schema.command)
-app.command("bench")(bench.command)
-app.command("demo")(demo.command)
-app.command("doctor")(doctor.command)
 
 
 def _show_version(wanted: bool) -> None:

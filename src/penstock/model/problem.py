@@ -77,6 +77,13 @@ class Problem:
             return tuple(c.name for c in self.components)
         return tuple(f"{t.name}/{c.name}" for t in self.topologies for c in t.components)
 
+    @property
+    def title(self) -> str:
+        """The topologies by name, or how many there are, for headings."""
+        if len(self.topologies) > 4:
+            return f"{len(self.topologies)} topologies"
+        return ", ".join(topology.name for topology in self.topologies)
+
     @cached_property
     def demand(self) -> FloatVector:
         """Tuples/s of each topology at scale 1, shape (topologies,)."""

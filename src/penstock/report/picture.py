@@ -38,8 +38,7 @@ def colour(component: int) -> str:
 
 
 def _header(parts: list[str], plan: Plan) -> int:
-    names = ", ".join(topology.name for topology in plan.problem.topologies)
-    title = f"{names} on {plan.problem.cluster.name}, planned by {plan.scheduler}"
+    title = f"{plan.problem.title} on {plan.problem.cluster.name}, planned by {plan.scheduler}"
     parts.append(text(_MARGIN, 28, title, size=16, weight="bold"))
     predicted = plan.predicted
     if predicted.rate_per_s:

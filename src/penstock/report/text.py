@@ -22,19 +22,19 @@ from penstock.report.numbers import UNKNOWN, percent, plain, rate, seconds
 
 #: Above this the machines are summed up by type unless all are asked for.
 MOST_MACHINES_LISTED = 30
+MOST_COMPONENTS_LISTED = 60
 _BAR = 24
 
 
 def plan_view(plan: Plan, *, bars: bool, all_machines: bool = False) -> RenderableType:
     """A plan at a glance: what it carries, what limits it, who runs where."""
     problem = plan.problem
-    names = ", ".join(topology.name for topology in problem.topologies)
     uses = machine_uses(plan)
     listed = all_machines or len(uses) <= MOST_MACHINES_LISTED
     return Group(
-        Text(f"{names} on {problem.cluster.name}, planned by {plan.scheduler}", style="bold"),
+        Text(f"{problem.title} on {problem.cluster.name}, planned by {plan.scheduler}", "bold"),
         _summary(plan),
-        _components(plan),
+        *_components(plan, most=None if all_machines else MOST_COMPONENTS_LISTED),
         _machines(uses, problem, bars) if listed else _machine_types(uses, bars),
         *_warnings(plan),
     )
@@ -67,7 +67,7 @@ def _summary(plan: Plan) -> Table:
     return grid
 
 
-def _components(plan: Plan) -> Table:
+def _components(plan: Plan, most: int | None) -> list[RenderableType]:
     problem, placement = plan.problem, plan.placement
     counts = placement.counts(len(problem.components))
     inputs = None
@@ -78,7 +78,8 @@ def _components(plan: Plan) -> Table:
     table.add_column("input/s", justify="right")
     table.add_column("where")
     kinds = [machine.type for machine in problem.cluster.machines]
-    for c, label in enumerate(problem.labels):
+    shown = problem.labels[:most]
+    for c, label in enumerate(shown):
         on = placement.machine[placement.component == c].tolist()
         per_type = Counter(kinds[m] for m in on)
         hosts = Counter(kinds[m] for m in set(on))
@@ -90,7 +91,9 @@ def _components(plan: Plan) -> Table:
             rate(float(inputs[c])) if inputs is not None else UNKNOWN,
             where or "not placed",
         )
-    return table
+    hidden = len(problem.labels) - len(shown)
+    more = [Text(f"… {hidden} components more (--machines lists all)")] if hidden else []
+    return [table, *more]
 
 
 def _machines(uses: Sequence[MachineUse], problem: Problem, bars: bool) -> Table:
@@ -185,30 +188,40 @@ def _rate_or_why_not(row: Facts) -> str:
 
 
 def comparison_remarks(rows: Sequence[Facts]) -> list[str]:
-    """What the table cannot say: the gain, what limits each, what went wrong."""
+    """What the table cannot say: the gain, what limits the best, what went wrong."""
     lines = []
     placed = [row for row in rows if row.scale is not None]
     if len(placed) > 1:
         best = max(placed, key=lambda row: row.scale or 0.0)
-        for other in placed:
-            if other is not best and other.scale:
-                gain = (best.scale or 0.0) / other.scale - 1
-                lines.append(
-                    f"{best.scheduler} carries {percent(gain)} more than {other.scheduler}"
-                )
-    lines += [f"{row.scheduler} is limited by {row.limited_by}" for row in placed]
+        gains = [
+            f"{other.scheduler} by {percent((best.scale or 0.0) / other.scale - 1)}"
+            for other in placed
+            if other is not best and other.scale
+        ]
+        lines.append(f"{best.scheduler} carries most; it exceeds {', '.join(gains)}")
+        lines.append(f"{best.scheduler} is limited by {best.limited_by}")
     lines += [
         f"{row.scheduler} is proven optimal ({row.bound_kind})"
         for row in placed
         if row.proven_optimal
     ]
     for row in rows:
-        lines += [f"{row.scheduler} cannot place {shortfall}" for shortfall in row.shortfalls]
+        lines += [f"{row.scheduler} cannot place {reason}" for reason in row.shortfalls[:3]]
+        if len(row.shortfalls) > 3:
+            lines.append(f"{row.scheduler} cannot place {len(row.shortfalls) - 3} more")
         if row.violations:
             count = len(row.violations)
             lines.append(f"{row.scheduler} breaks {count} limits, first {row.violations[0]}")
-        lines += [f"{row.scheduler}: {note}" for note in row.notes]
-    return lines
+    return lines + _notes_by_text(rows)
+
+
+def _notes_by_text(rows: Sequence[Facts]) -> list[str]:
+    """Each note once, after those it holds for."""
+    holders: dict[str, list[str]] = {}
+    for row in rows:
+        for note in row.notes:
+            holders.setdefault(note, []).append(row.scheduler)
+    return [f"{', '.join(names)}: {note}" for note, names in holders.items()]
 
 
 def bound_view(problem: Problem, bound: Bound) -> RenderableType:

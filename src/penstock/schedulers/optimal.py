@@ -12,10 +12,11 @@ carries more than the scale s at which ``sum_c min_t u_t (e[c,t] k_c s + met[c,t
 It falls when an N_c grows (overheads), so whatever lies above a vector that is out is out, too.
 
 Exact among plans with at most ``per_machine`` instances on a machine, the paper's k_j. The start is
-``hetero``'s plan. Not looked at: groupings other than even ones (then nothing is claimed), e_remote
-and network cards (the claim then is an upper bound only). Where the budget of packing work ends
-first, the answer is the best so far with the bound of the best vector not yet visited. Cost: grows
-quickly with components, counts and machines; meant for small problems.
+the better of ``hetero``'s and ``lcstream``'s plans. Not looked at: groupings other than even ones
+(then nothing is claimed), e_remote and network cards (the claim then is an upper bound only). Where
+the budget of packing work ends first, the answer is the best so far with the bound of the best
+vector not yet visited. Cost: grows quickly with components, counts and machines; meant for small
+problems.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from penstock.model.placement import Placement
 from penstock.model.problem import Problem
 from penstock.schedulers.base import Budget, Looks
 from penstock.schedulers.hetero import HeteroScheduler
+from penstock.schedulers.lcstream import LcStreamScheduler
 from penstock.schedulers.packing import Patterns, pack
 
 #: A plan must be better by this factor to count as better; the proof holds up to it.
@@ -69,8 +71,9 @@ class OptimalScheduler:
     def solve(self, problem: Problem, budget: Budget, rng: np.random.Generator) -> Outcome:
         search = _Search(problem, self.per_machine, self.effort)
         # Where the exact search is out of reach its limit per machine is, too.
-        start = HeteroScheduler(per_machine=self.per_machine if search.patterns else 100)
-        search.start_from(start.solve(problem, budget, rng))
+        most = self.per_machine if search.patterns else 100
+        for start in (HeteroScheduler(per_machine=most), LcStreamScheduler(per_machine=most)):
+            search.start_from(start.solve(problem, budget, rng))
         search.run(budget)
         return search.outcome()
 
@@ -97,10 +100,12 @@ class _Search:
         placement = outcome.placement
         if placement is None or self.problem.given_counts is not None:
             return
-        if self._keeps_limits(placement):
-            counts = placement.counts(len(self.problem.components))
-            self.best_scale = _cpu_scale(self.problem, placement, counts)
-            self.best = placement
+        counts = placement.counts(len(self.problem.components))
+        if not counts.all() or not self._keeps_limits(placement):
+            return
+        scale = _cpu_scale(self.problem, placement, counts)
+        if scale > self.best_scale or self.best is None:
+            self.best_scale, self.best = scale, placement
 
     def run(self, budget: Budget) -> None:
         if self.patterns is None or np.isinf(self.bounds.whole):
@@ -130,7 +135,11 @@ class _Search:
         exact = self.problem.divides_evenly
         notes = [] if exact else ["groupings are not all even; nothing is proven"]
         if self.patterns is None:
-            notes.append("too many components for the exact search; this is hetero's plan")
+            notes.append("too many components for the exact search; this is hetero's or lcstream's")
+        elif not self.finished:
+            notes.append(
+                "the search ended before its proof; more effort (--set effort=1e9) goes on"
+            )
         bound = max(self.best_scale * _BETTER, self.bound) if exact else None
         kind = f"exact search, at most {self.per_machine} instances on a machine"
         if not self.finished:
