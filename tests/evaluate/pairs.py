@@ -101,7 +101,7 @@ def even_or_share(instance: Instance, siblings: list[Instance]) -> float:
 def fractions(stream: Stream, source: Instance, targets: list[Instance]) -> list[float]:
     """What part of each tuple put on the stream by ``source`` goes to each target."""
     if stream.grouping is Grouping.ALL:
-        return [1.0 for _ in targets]
+        return [float(target.tasks) for target in targets]  # Storm copies to every task
     if stream.grouping is Grouping.GLOBAL:
         return [1.0 if i == 0 else 0.0 for i in range(len(targets))]
     if stream.grouping in (Grouping.SHUFFLE, Grouping.WEIGHTED):

@@ -47,6 +47,9 @@ def test_without_shares_and_keys_the_division_is_even(grouping):
 
 def test_all_copies_and_global_concentrates():
     assert divide_stream(stream("all"), Component("b"), NO_SHARES).tolist() == [1, 1, 1, 1]
+    # 6 tasks on 4 executors: 2, 2, 1, 1, and a copy for every task.
+    two = Component("b", tasks=6)
+    assert divide_stream(stream("all"), two, NO_SHARES).tolist() == [2, 2, 1, 1]
     assert divide_stream(stream("global"), Component("b"), NO_SHARES).tolist() == [1, 0, 0, 0]
 
 

@@ -181,7 +181,7 @@ def test_tuples_are_conserved(case: tuple[Problem, Placement]):
         expected = problem.spout_rate[c] if component.kind is Kind.SPOUT else 0.0
         for stream in problem.streams:
             if stream.target == c:
-                copies = counts[c] if stream.grouping is Grouping.ALL else 1
+                copies = (component.tasks or counts[c]) if stream.grouping is Grouping.ALL else 1
                 expected += taken_in[stream.source] * stream.selectivity * copies
         assert taken_in[c] == pytest.approx(expected, rel=1e-9)
     np.testing.assert_allclose(visit_ratios(problem, counts), taken_in, rtol=1e-9)

@@ -90,6 +90,15 @@ def test_after_a_first_topology_the_machine_with_more_free_slots_comes_first():
     assert workers(problem) == {("M1-1", 0): ["a"], ("M1-2", 0): ["b"], ("M1-1", 1): ["c"]}
 
 
+def test_without_a_worker_count_a_machine_gives_one_slot_even_where_another_has_none():
+    # The first topology takes M1-1's only slot. M2-1 has two left; the second uses one of them.
+    types = {"M1": {"slots": 1}, "M2": {"slots": 3}}
+    first = topology("a>b", name="first", workers=2, a=ONE, b=ONE)
+    second = topology("c>d", name="second", c=ONE, d=ONE)
+    problem = build([first, second], cluster(types=types, M1=1, M2=1))
+    assert workers(problem) == {("M2-1", 0): ["a"], ("M1-1", 0): ["b"], ("M2-1", 1): ["c", "d"]}
+
+
 def test_an_unknown_order_is_refused():
     with pytest.raises(InputError, match="task-id or declared"):
         DefaultScheduler("random")

@@ -1,6 +1,6 @@
 """How one stream is divided among the instances of its target, as fractions of each tuple.
 
-The fractions of an ``all`` grouping are all 1 (every instance gets a copy); all others sum to 1.
+The fractions of an ``all`` grouping are whole numbers (a copy per task); all others sum to 1.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ def divide_stream(stream: FlatStream, target: Component, shares: FloatVector) ->
     """
     instances = len(shares)
     if stream.grouping is Grouping.ALL:
-        return np.ones(instances)
+        # Storm copies to every task, so an executor that holds two of them gets two.
+        return task_ranges(target.tasks or instances, instances).astype(np.float64)
     if stream.grouping is Grouping.GLOBAL:
         # Storm sends it all to the task with the lowest id.
         return np.concatenate([[1.0], np.zeros(instances - 1)])

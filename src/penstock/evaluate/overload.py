@@ -21,6 +21,8 @@ from penstock.model.problem import Problem
 
 _MOST_ROUNDS = 500
 _CLOSE_ENOUGH = 1e-10
+#: How much smaller steps get when they do not settle; much less would stop them too early.
+_CALMER = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,7 @@ def overload(problem: Problem, placement: Placement, offered_scale: float) -> Ov
     thread = np.maximum(thread, 0.0)
 
     kept, arriving = np.ones(len(placement)), unit
+    weight, last_step = 0.5, np.inf
     converged = False
     for _ in range(_MOST_ROUNDS):
         arriving = propagate(problem, placement, kept).per_instance * offered_scale
@@ -84,7 +87,10 @@ def overload(problem: Problem, placement: Placement, offered_scale: float) -> Ov
         needed = arriving * cost
         updated = np.divide(granted, needed, out=np.ones_like(needed), where=needed > 0)
         step = float(np.abs(updated - kept).max(initial=0.0))
-        kept = 0.5 * (kept + updated)
+        # A step no smaller than the last means that it swings around the fixed point.
+        weight *= _CALMER if step >= last_step else 1.0
+        last_step = step
+        kept = kept + weight * (updated - kept)
         if step <= _CLOSE_ENOUGH:
             converged = True
             break

@@ -172,6 +172,8 @@ def visit_ratios(problem: Problem, counts: IntVector | None = None) -> FloatVect
     for c in problem.order:
         for index in problem.streams_from[c]:
             stream = problem.streams[index]
-            copies = counts[stream.target] if stream.grouping is Grouping.ALL else 1
+            copies = 1
+            if stream.grouping is Grouping.ALL:
+                copies = problem.components[stream.target].tasks or int(counts[stream.target])
             total[stream.target] += total[c] * stream.selectivity * copies
     return total

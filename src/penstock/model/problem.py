@@ -193,7 +193,10 @@ class Problem:
         for c in self.order:
             for index in self.streams_from[c]:
                 stream = self.streams[index]
-                total[stream.target] += total[c] * stream.selectivity
+                copies = 1
+                if stream.grouping is Grouping.ALL:
+                    copies = self.components[stream.target].tasks or 1
+                total[stream.target] += total[c] * stream.selectivity * copies
         return frozen(total)
 
     @cached_property
@@ -302,6 +305,10 @@ def _demand_findings(topologies: tuple[Topology, ...]) -> list[Finding]:
     names = [t.name for t in topologies]
     for name in sorted({name for name in names if names.count(name) > 1}):
         findings.append(Finding(f'two topologies are named "{name}"; rename one'))
+    for topology in topologies:
+        if topology.demand_per_s is not None and not 0 < topology.demand_per_s < np.inf:
+            message = f"demand_per_s must be a positive number, not {topology.demand_per_s}"
+            findings.append(Finding(message, field=f"topology {topology.name}"))
     silent = [t.name for t in topologies if t.demand_per_s is None]
     if silent and len(silent) < len(topologies):
         findings.append(

@@ -66,6 +66,12 @@ def deal_evenly(
     order: str = "task-id",
 ) -> None:
     """Deal a topology's instances round-robin over as many of the slots as it asks for."""
+    if room.problem.topologies[topology].workers is None:
+        # SPEC 3.1: one worker per machine, even where another machine has no slot left.
+        first: dict[int, Worker] = {}
+        for worker in slots:
+            first.setdefault(worker[0], worker)
+        slots = list(first.values())
     workers = slots[: workers_asked(room.problem, topology)]
     if not workers:
         room.refuse(topology, "slots", 1, 0)

@@ -110,7 +110,7 @@ class _Search:
     def run(self, budget: Budget) -> None:
         if self.patterns is None or np.isinf(self.bounds.whole):
             return
-        vectors, bounds, complete = self._vectors()
+        vectors, bounds, complete = self._vectors(budget)
         for start in range(0, len(vectors), _BATCH):
             self.bound = float(bounds[start])
             if self.bound <= self.best_scale * _BETTER:
@@ -155,7 +155,7 @@ class _Search:
             interrupted=not self.finished,
         )
 
-    def _vectors(self) -> tuple[IntMatrix, FloatVector, bool]:
+    def _vectors(self, budget: Budget) -> tuple[IntMatrix, FloatVector, bool]:
         """Count vectors that may beat the best, by falling bound, and whether these are all."""
         given = self.problem.given_counts
         if given is not None:
@@ -167,7 +167,7 @@ class _Search:
         last = np.zeros(1, dtype=np.int64)
         kept, bounds = [level], [self.bounds.of(level)]
         total = 1
-        while len(level) and total < _MOST_VECTORS:
+        while len(level) and total < _MOST_VECTORS and not budget.spent(self.rounds):
             # Only the last raised component and those after it are raised: none comes twice.
             parts = [
                 (level[last <= c] + np.eye(components, dtype=np.int64)[c], c)

@@ -44,7 +44,9 @@ def traffic_between(problem: Problem, counts: Sequence[int]) -> Traffic:
         rates = _rates(problem, topology, first)
         for stream in problem.streams:
             if first <= stream.source < first + len(topology.components):
-                copies = counts[stream.target] if stream.grouping is Grouping.ALL else 1
+                copies = 1
+                if stream.grouping is Grouping.ALL:
+                    copies = problem.components[stream.target].tasks or counts[stream.target]
                 sent = rates[stream.source - first] * stream.selectivity * copies
                 between[stream.source, stream.target] += sent
     return Traffic(between, "; ".join(notes))
