@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 from typing import Annotated
@@ -93,6 +94,10 @@ def parse_settings(settings: list[str] | None) -> dict[str, Scalar]:
     return parsed
 
 
+#: A search that takes longer than this is reported, then ever more rarely.
+_FIRST_WORD_AFTER_S = 5.0
+
+
 @dataclass
 class Stoppable:
     """Makes budgets that the first Ctrl-C ends with the best so far; the second interrupts."""
@@ -101,9 +106,21 @@ class Stoppable:
     iterations: int | None
     #: Ctrl-C was pressed.
     stopped: bool = False
+    #: When to say again that the search goes on.
+    _next_word: float = field(default_factory=lambda: time.monotonic() + _FIRST_WORD_AFTER_S)
+    _began: float = field(default_factory=time.monotonic)
 
     def __call__(self) -> Budget:
-        return Budget(self.iterations, self.seconds, stop=lambda: self.stopped)
+        return Budget(self.iterations, self.seconds, stop=self._must_stop)
+
+    def _must_stop(self) -> bool:
+        """Asked by the scheduler in every round; long searches are reported in passing."""
+        now = time.monotonic()
+        if now >= self._next_word:
+            passed = now - self._began
+            say(f"still searching after {passed:.0f} s; Ctrl-C keeps the best plan so far")
+            self._next_word = now + 2 * passed
+        return self.stopped
 
     def on_interrupt(self, _number: int, _frame: FrameType | None) -> None:
         if self.stopped:

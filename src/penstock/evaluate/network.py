@@ -38,13 +38,7 @@ class Traffic:
 def traffic(problem: Problem, placement: Placement, rates: Rates) -> Traffic:
     """Where the tuples of all streams travel."""
     cluster = problem.cluster
-    worker, workers = worker_keys(placement)
-    places = (
-        (worker, workers),
-        (placement.machine, len(cluster.machines)),
-        (cluster.rack_of[placement.machine], len(cluster.racks)),
-        (cluster.region_of[placement.machine], len(cluster.regions)),
-    )
+    places = _places(problem, placement)
     tuples, size, latency = np.zeros(len(Hop)), np.zeros(len(Hop)), 0.0
     for flow in rates.flows:
         within = [_shared(flow, place, count) for place, count in places]
@@ -60,6 +54,17 @@ def traffic(problem: Problem, placement: Placement, rates: Rates) -> Traffic:
         size[Hop.SAME_PROCESS] += local.tuples_per_s * local.stream.tuple_bytes
         latency += local.tuples_per_s * _hop_ms(cluster, Hop.SAME_PROCESS, local.stream.tuple_bytes)
     return Traffic(np.maximum(tuples, 0.0), np.maximum(size, 0.0), latency)
+
+
+def _places(problem: Problem, placement: Placement) -> tuple[tuple[IntVector, int], ...]:
+    """Worker, machine, rack and region of each instance, and how many there are of each."""
+    cluster = problem.cluster
+    return (
+        worker_keys(placement),
+        (placement.machine, len(cluster.machines)),
+        (cluster.rack_of[placement.machine], len(cluster.racks)),
+        (cluster.region_of[placement.machine], len(cluster.regions)),
+    )
 
 
 def _shared(flow: Flow, place: IntVector, count: int) -> float:
@@ -108,14 +113,7 @@ def pair_hops(problem: Problem, placement: Placement) -> FloatVector:
 
     Each source and target pair counts once per connected pair of components, whatever its traffic.
     """
-    cluster = problem.cluster
-    worker, workers = worker_keys(placement)
-    places = (
-        (worker, workers),
-        (placement.machine, len(cluster.machines)),
-        (cluster.rack_of[placement.machine], len(cluster.racks)),
-        (cluster.region_of[placement.machine], len(cluster.regions)),
-    )
+    places = _places(problem, placement)
     starts = placement.starts(len(problem.components))
     joined = {tuple(sorted((s.source, s.target))) for s in problem.streams}
     pairs = np.zeros(len(Hop))

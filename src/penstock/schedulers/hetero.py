@@ -24,7 +24,7 @@ import numpy as np
 from penstock.errors import InputError
 from penstock.evaluate.capacity import ROUNDING_POINTS
 from penstock.evaluate.rates import visit_ratios
-from penstock.model.arrays import BoolVector, FloatMatrix, FloatVector, IntMatrix
+from penstock.model.arrays import BoolVector, FloatMatrix, FloatVector, IntMatrix, IntVector
 from penstock.model.outcome import Outcome, Shortfall
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
@@ -90,6 +90,11 @@ class _Assignment:
     rate: float
     most_per_machine: int
     n: IntMatrix
+    #: Its sums: instances of each component, (components,), and on each machine, (machines,).
+    count: IntVector
+    held: IntVector
+    #: Machines on which each topology has an instance, (topologies, machines).
+    present: BoolVector
     #: Points of each machine that do not depend on the rate, and points per tuple/s, (machines,).
     fixed: FloatVector
     slope: FloatVector
@@ -111,6 +116,9 @@ class _Assignment:
             rate=rate,
             most_per_machine=most_per_machine,
             n=np.zeros((components, machines), dtype=np.int64),
+            count=np.zeros(components, dtype=np.int64),
+            held=np.zeros(machines, dtype=np.int64),
+            present=np.zeros((len(problem.topologies), machines), dtype=np.bool_),
             fixed=cluster.per_type("base_cpu_points")[kind],
             slope=np.zeros(machines),
             e=problem.e[:, kind],
@@ -128,24 +136,28 @@ class _Assignment:
         return made
 
     def copy(self) -> _Assignment:
-        return replace(self, n=self.n.copy(), fixed=self.fixed.copy(), slope=self.slope.copy())
+        arrays = ("n", "count", "held", "present", "fixed", "slope")
+        return replace(self, **{name: getattr(self, name).copy() for name in arrays})
 
     def over_utilised(self) -> BoolVector:
         """Machines with MAC < 0, or with an instance beyond its thread, (machines,)."""
         over = self.fixed + self.slope * self.rate > self._usable + ROUNDING_POINTS
-        over &= self.n.any(axis=0)  # a machine nothing runs on cannot be
+        over &= self.held > 0  # a machine nothing runs on cannot be
         if self.problem.cluster.has_core_limit:
-            each = self.visits * self.rate / np.maximum(self.n.sum(axis=1), 1)
-            too_hot = self.met + self.e * each[:, None] > self.most_points + ROUNDING_POINTS
-            over |= (too_hot & (self.n > 0)).any(axis=0)
+            problem = self.problem
+            each = self.visits * self.rate / self.count
+            tcu = problem.met + problem.e * each[:, None]
+            too_hot = tcu > problem.instance_points + ROUNDING_POINTS
+            if too_hot.any():
+                over |= (too_hot[:, problem.cluster.type_of] & (self.n > 0)).any(axis=0)
         return over
 
     def add_instance_of_hottest(self, machine: int) -> bool:
         """One more instance of the component with the largest tcu there; False if none fits."""
-        each = self.visits * self.rate / self.n.sum(axis=1)
+        each = self.visits * self.rate / self.count
         tcu = self.met[:, machine] + self.e[:, machine] * each
         hottest = int(np.argmax(np.where(self.n[:, machine] > 0, tcu, -np.inf)))
-        count = int(self.n[hottest].sum())
+        count = int(self.count[hottest])
         if count >= self.problem.most_instances[hottest]:
             return False
         new_rate = self.visits[hottest] * self.rate / (count + 1)
@@ -155,7 +167,7 @@ class _Assignment:
         fits = (
             (load + new_tcu <= self._usable + ROUNDING_POINTS)
             & (new_tcu <= self.most_points[hottest] + ROUNDING_POINTS)
-            & (self.n.sum(axis=0) < self.most_per_machine)
+            & (self.held < self.most_per_machine)
             & self._has_slot(hottest)
         )
         if not fits.any():
@@ -167,8 +179,7 @@ class _Assignment:
         """One worker per machine and topology; slots in the order of the topologies."""
         component, machine = np.nonzero(self.n)
         repeats = self.n[component, machine]
-        present = np.stack([self._present(t) for t in range(len(self.problem.topologies))])
-        slot = np.cumsum(present, axis=0) - 1
+        slot = np.cumsum(self.present, axis=0) - 1
         slots = slot[self.problem.topology_of[component], machine]
         return Placement.of(
             np.repeat(component, repeats), np.repeat(machine, repeats), np.repeat(slots, repeats)
@@ -183,7 +194,7 @@ class _Assignment:
         needed = float(self.fixed[machine] + self.slope[machine] * self.rate)
         available = float(self._usable[machine])
         if needed <= available:  # the machine has room; it is a thread that is full
-            each = self.visits * self.rate / self.n.sum(axis=1)
+            each = self.visits * self.rate / self.count
             tcu = np.where(
                 self.n[:, machine] > 0, self.met[:, machine] + self.e[:, machine] * each, 0
             )
@@ -195,16 +206,15 @@ class _Assignment:
     def _add(self, component: int, machine: int) -> None:
         self.fixed[machine] += self.met[component, machine]
         self.fixed[machine] += self._worker_cpu(component)[machine]
-        count = int(self.n[component].sum())
+        count = int(self.count[component])
         cost = self.e[component] * self.visits[component]
         if count:
             self.slope -= self.n[component] * cost / count
         self.n[component, machine] += 1
         self.slope += self.n[component] * cost / (count + 1)
-
-    def _present(self, topology: int) -> BoolVector:
-        """Machines on which the topology has an instance, (machines,)."""
-        return np.asarray(self.n[self.problem.topology_of == topology].any(axis=0))
+        self.count[component] += 1
+        self.held[machine] += 1
+        self.present[self.problem.topology_of[component], machine] = True
 
     def _worker_cpu(self, component: int) -> FloatVector:
         """Points of the worker process that an instance would open on each machine, (machines,)."""
@@ -212,7 +222,7 @@ class _Assignment:
         cost = cluster.per_type("worker_cpu_points")[cluster.type_of]
         if not cost.any():
             return cost
-        return np.where(self._present(int(self.problem.topology_of[component])), 0.0, cost)
+        return np.where(self.present[self.problem.topology_of[component]], 0.0, cost)
 
     def _has_slot(self, component: int) -> BoolVector:
         """Machines where the topology has a worker or can open one, (machines,)."""
@@ -221,9 +231,8 @@ class _Assignment:
         slots = cluster.per_type("slots")[cluster.type_of]
         if (slots >= topologies).all():
             return np.ones(len(slots), dtype=np.bool_)
-        present = np.stack([self._present(t) for t in range(topologies)])
-        own = int(self.problem.topology_of[component])
-        return np.asarray(present[own] | (present.sum(axis=0) < slots))
+        own = self.present[self.problem.topology_of[component]]
+        return np.asarray(own | (self.present.sum(axis=0) < slots))
 
     @property
     def _usable(self) -> FloatVector:
