@@ -65,6 +65,9 @@ def _looks_table(found: list[Registered]) -> Table:
     table.add_column("looks at")
     for kind in kinds:
         table.add_column(kind.name)
+    # What they all do is said, too: the question is asked of each.
+    for aspect in ("placement", "several topologies"):
+        table.add_row(aspect, *["yes"] * len(kinds))
     for aspect in asdict(kinds[0].looks):
         marks = ["yes" if getattr(kind.looks, aspect) else "no" for kind in kinds]
         table.add_row(aspect.replace("_", " "), *marks)

@@ -41,19 +41,33 @@ def traffic(problem: Problem, placement: Placement, rates: Rates) -> Traffic:
     places = _places(problem, placement)
     tuples, size, latency = np.zeros(len(Hop)), np.zeros(len(Hop)), 0.0
     for flow in rates.flows:
-        within = [_shared(flow, place, count) for place, count in places]
-        by_region = _region_matrix(flow, *places[-1])
-        total = float(by_region.sum())
-        # Each wider place contains the narrower one; a class is what the narrower left over.
-        classes = np.diff(np.array([0.0, *within, total]))
+        classes, flow_latency = _travel(cluster, places, flow)
         tuples += classes
         size += classes * flow.stream.tuple_bytes
-        latency += _latency_sum(cluster, classes, by_region, flow.stream.tuple_bytes)
+        latency += flow_latency
     for local in rates.local_flows:
         tuples[Hop.SAME_PROCESS] += local.tuples_per_s
         size[Hop.SAME_PROCESS] += local.tuples_per_s * local.stream.tuple_bytes
         latency += local.tuples_per_s * _hop_ms(cluster, Hop.SAME_PROCESS, local.stream.tuple_bytes)
     return Traffic(np.maximum(tuples, 0.0), np.maximum(size, 0.0), latency)
+
+
+def flow_latency_ms(problem: Problem, placement: Placement, flow: Flow) -> float:
+    """Mean latency of a flow's hops."""
+    classes, latency = _travel(problem.cluster, _places(problem, placement), flow)
+    total = float(classes.sum())
+    return latency / total if total > 0 else 0.0
+
+
+def _travel(
+    cluster: Cluster, places: tuple[tuple[IntVector, int], ...], flow: Flow
+) -> tuple[FloatVector, float]:
+    """Tuples/s of a flow by hop class, and their latency times tuples/s, summed."""
+    within = [_shared(flow, place, count) for place, count in places]
+    by_region = _region_matrix(flow, *places[-1])
+    # Each wider place contains the narrower one; a class is what the narrower left over.
+    classes = np.diff(np.array([0.0, *within, float(by_region.sum())]))
+    return classes, _latency_sum(cluster, classes, by_region, flow.stream.tuple_bytes)
 
 
 def _places(problem: Problem, placement: Placement) -> tuple[tuple[IntVector, int], ...]:

@@ -16,7 +16,7 @@ _COLUMNS = (
     ("of bound", lambda f: percent(None if f.gap is None else 1 - f.gap)),
     ("machines", lambda f: str(f.machines_used)),
     ("remote", lambda f: percent(_remote(f), 0)),
-    ("hop ms", lambda f: plain(f.mean_hop_latency_ms, 3)),
+    ("latency ms", lambda f: plain(f.path_latency_ms, 3)),
     ("watts", lambda f: plain(f.watts, 4)),
     ("time", lambda f: seconds(f.seconds_to_plan)),
 )

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 
 from penstock.evaluate.assess import Assessment
+from penstock.evaluate.latency import path_latency_ms
 from penstock.model.cluster import Hop
 from penstock.model.outcome import Outcome
 from penstock.model.plan import Plan
@@ -40,6 +41,8 @@ class Facts:
     network_mix: dict[str, float] | None = None
     mean_network_distance: float | None = None
     mean_hop_latency_ms: float | None = None
+    #: Spout to sink at 0.8 of the sustainable rate, an estimate (penstock.evaluate.latency).
+    path_latency_ms: float | None = None
     watts: float | None = None
     price_per_hour: float | None = None
     limited_by: str = ""
@@ -109,6 +112,7 @@ def _assessed(judged: Assessment) -> dict[str, object]:
         "network_mix": {hop.label: float(tuples[hop]) / total for hop in Hop} if total else None,
         "mean_network_distance": judged.unit_traffic.mean_distance if total else None,
         "mean_hop_latency_ms": judged.mean_hop_latency_ms if total else None,
+        "path_latency_ms": path_latency_ms(judged),
         "watts": judged.watts,
         "price_per_hour": judged.price_per_hour,
     }

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from penstock.change.diff import Changes
 from penstock.evaluate.bound import Bound
+from penstock.evaluate.latency import LOAD
 from penstock.evaluate.overload import Overload
 from penstock.evaluate.rates import visit_ratios
 from penstock.model.plan import Plan
@@ -155,12 +156,11 @@ def comparison_view(rows: Sequence[Facts], *, bars: bool) -> Table:
     table = _table("scheduler")
     for column in ("rate/s", "throughput/s", "gap to bound", "instances", "machines"):
         table.add_column(column, justify="right")
-    for column in ("per machine", "utilisation", "weighted", "remote hops", "hop ms", "watts"):
+    for column in ("per machine", "utilisation", "weighted", "network mix", "latency ms", "watts"):
         table.add_column(column, justify="right")
     table.add_column("time", justify="right")
     best = max((row.scale for row in rows if row.scale is not None), default=None)
     for row in rows:
-        remote = None if row.network_mix is None else 1 - row.network_mix["same process"]
         style = "bold" if bars and best is not None and row.scale == best else ""
         table.add_row(
             row.scheduler,
@@ -172,13 +172,20 @@ def comparison_view(rows: Sequence[Facts], *, bars: bool) -> Table:
             rate(row.throughput_per_machine),
             percent(row.mean_utilisation),
             percent(row.weighted_utilisation),
-            percent(remote),
-            plain(row.mean_hop_latency_ms, 3),
+            network_mix(row),
+            plain(row.path_latency_ms, 3),
             plain(row.watts),
             seconds(row.seconds_to_plan),
             style=style,
         )
     return table
+
+
+def network_mix(row: Facts) -> str:
+    """Percent of the tuples by hop class, nearest first."""
+    if row.network_mix is None:
+        return UNKNOWN
+    return "/".join(f"{100 * part:.0f}" for part in row.network_mix.values())
 
 
 def _rate_or_why_not(row: Facts) -> str:
@@ -191,6 +198,11 @@ def comparison_remarks(rows: Sequence[Facts]) -> list[str]:
     """What the table cannot say: the gain, what limits the best, what went wrong."""
     lines = []
     placed = [row for row in rows if row.scale is not None]
+    if placed:
+        lines.append(
+            "network mix: % of tuples in the same process/machine/rack, to another rack/region; "
+            f"latency: spout to sink at {LOAD:g} of the rate, estimated"
+        )
     if len(placed) > 1:
         best = max(placed, key=lambda row: row.scale or 0.0)
         gains = [
