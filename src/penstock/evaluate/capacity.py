@@ -62,7 +62,7 @@ def capacity(problem: Problem, placement: Placement) -> Capacity:
     cluster = problem.cluster
     machines = len(cluster.machines)
     # Position of each instance's cost in the (components, types) matrices, taken flat.
-    cell = placement.component * len(cluster.types) + cluster.type_of[placement.machine]
+    cell = placement.component * len(cluster.types) + cluster.type_of.take(placement.machine)
 
     # eq. (5): tcu = e * rate + met
     fixed = problem.met.take(cell)
@@ -75,21 +75,18 @@ def capacity(problem: Problem, placement: Placement) -> Capacity:
     machine_slope = sum_by(placement.machine, slope, machines)
 
     room = cluster.usable_cpu - machine_fixed
-    candidates = [(Resource.MACHINE_CPU, _largest_scale(room, machine_slope))]
+    candidates = [(Resource.MACHINE_CPU, *_first_full(room, machine_slope))]
     if cluster.has_core_limit:  # else an instance is full only when its machine is
         room = problem.instance_points.take(cell) - fixed
-        candidates.append((Resource.THREAD_CPU, _largest_scale(room, slope)))
+        candidates.append((Resource.THREAD_CPU, *_first_full(room, slope)))
     if cluster.has_nic:
         bytes_per_s = (cluster.per_type("nic_mbps", np.inf) * _BYTES_PER_MEGABIT)[cluster.type_of]
         out, into = nic_bytes(problem, placement, rates)
-        candidates.append((Resource.NIC_OUT, _largest_scale(bytes_per_s, out)))
-        candidates.append((Resource.NIC_IN, _largest_scale(bytes_per_s, into)))
+        candidates.append((Resource.NIC_OUT, *_first_full(bytes_per_s, out)))
+        candidates.append((Resource.NIC_IN, *_first_full(bytes_per_s, into)))
 
-    scale, limit = np.inf, Limit(Resource.NOTHING, -1)
-    for resource, scales in candidates:
-        first = int(scales.argmin())
-        if scales[first] < scale:
-            scale, limit = float(scales[first]), Limit(resource, first)
+    resource, index, scale = min(candidates, key=lambda candidate: candidate[2])
+    limit = Limit(resource, index) if np.isfinite(scale) else Limit(Resource.NOTHING, -1)
     return Capacity(scale, limit, rates, machine_fixed, machine_slope, fixed, slope)
 
 
@@ -108,11 +105,15 @@ def workers_per_machine(problem: Problem, placement: Placement) -> FloatVector:
     return np.bincount(machines, minlength=len(problem.cluster.machines)).astype(np.float64)
 
 
-def _largest_scale(room: FloatVector, slope: FloatVector) -> FloatVector:
-    """The scale at which ``slope * scale`` fills ``room``; 0 where there is no room at all."""
+def _first_full(room: FloatVector, slope: FloatVector) -> tuple[int, float]:
+    """Where ``slope * scale`` fills ``room`` first, and at which scale; 0 if there is no room."""
+    if not np.count_nonzero(room <= 0):
+        first = int((slope / room).argmax())
+        steepest = float(slope[first])
+        return first, float(room[first]) / steepest if steepest > 0 else np.inf
     scales = np.full(len(room), np.inf)
     np.divide(np.maximum(room, 0.0), slope, out=scales, where=slope > 0)
-    if room.min() < -ROUNDING_POINTS:
-        # Where the fixed costs alone are too much, it is over-utilised at any rate, 0 included.
-        scales[room < -ROUNDING_POINTS] = 0.0
-    return scales
+    # Where the fixed costs alone are too much, it is over-utilised at any rate, 0 included.
+    scales[room < -ROUNDING_POINTS] = 0.0
+    first = int(scales.argmin())
+    return first, float(scales[first])

@@ -84,10 +84,10 @@ def instance_rates(problem: Problem, placement: Placement) -> Rates:
     """Input of every instance, by the short way where all streams are divided evenly."""
     if problem.divides_evenly and not placement.has_shares:
         counts = placement.counts(len(problem.components))
-        if counts.all():
+        if np.count_nonzero(counts) == len(counts):
             each = problem.visits / counts
             return Rates(
-                each[placement.component], lambda: propagate(problem, placement)._known_flows
+                each.take(placement.component), lambda: propagate(problem, placement)._known_flows
             )
     return propagate(problem, placement)
 

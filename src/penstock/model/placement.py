@@ -75,7 +75,8 @@ class Placement:
 
     def counts(self, components: int) -> IntVector:
         """Number of instances of each component, shape (components,)."""
-        return np.bincount(self.component, minlength=components).astype(np.int64)
+        counts = np.bincount(self.component, minlength=components)
+        return counts.astype(np.int64, copy=False)
 
     def starts(self, components: int) -> IntVector:
         """Where each component's instances begin; one entry more marks the end."""
