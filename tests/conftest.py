@@ -3,6 +3,10 @@
 ``pytest --hypothesis-profile=explore`` looks for new counterexamples instead.
 """
 
+import os
+from collections.abc import Iterator
+
+import pytest
 from hypothesis import HealthCheck, settings
 
 _SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
@@ -19,3 +23,16 @@ settings.register_profile(
     "explore", max_examples=2000, deadline=None, suppress_health_check=_SLOW_IS_FINE
 )
 settings.load_profile("steady")
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    """A skip is a failure where ``PENSTOCK_REQUIRE`` names what the test needs (its marker)."""
+    outcome = yield
+    report = outcome.get_result()
+    required = {name.strip() for name in os.environ.get("PENSTOCK_REQUIRE", "").split(",")}
+    needed = sorted(required & {marker.name for marker in item.iter_markers()})
+    if report.skipped and needed and not hasattr(report, "wasxfail"):
+        report.outcome = "failed"
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+        report.longrepr = f"PENSTOCK_REQUIRE names {', '.join(needed)}, but: {reason}"
