@@ -16,7 +16,10 @@ from penstock.schedulers.a3 import A3Scheduler
 from penstock.schedulers.ban import BanScheduler
 from penstock.schedulers.even import DefaultScheduler
 from penstock.schedulers.gr import GrScheduler
+from penstock.schedulers.isolation import IsolationScheduler
+from penstock.schedulers.rstorm import RStormScheduler
 from penstock.schedulers.top import TopScheduler
+from penstock.schedulers.tsstream import TsStreamScheduler
 
 THESIS = (TopScheduler, A3Scheduler, BanScheduler, GrScheduler)
 
@@ -67,6 +70,26 @@ def test_machines_used(scheduler, slots, asked, name):
     assert len(outcome.placement.machines_used) == (
         spread if scheduler is DefaultScheduler else compact
     )
+
+
+# The others that place by requests, by hand, the same in all six scenarios:
+#   isolation, two machines named: the workers are spread over those two, and there are at least 3.
+#   rstorm: 28 tasks of 128 MB are 3,584 MB and 18 are 2,304; both fit on one node of 3,789 MB or
+#     more, and all gather on the ref node.
+#   tsstream: a part goes where most CPU is left. The three i7 have 800 points, the others 400; a
+#     part asks for at most 28 x 10 / 3 < 400, so the first three parts take an i7 each and further
+#     ones go back to them: 3 machines.
+@pytest.mark.parametrize("name", ["wordcount", "exclamation"])
+@pytest.mark.parametrize(("slots", "asked"), SCENARIOS)
+def test_machines_used_by_the_others(slots, asked, name):
+    problem = scenario(name, slots, asked)
+    used = {
+        scheduler.name: len(
+            scheduler.solve(problem, Budget(), np.random.default_rng(0)).placement.machines_used
+        )
+        for scheduler in (IsolationScheduler(f"{name}:2"), RStormScheduler(), TsStreamScheduler())
+    }
+    assert used == {"isolation": 2, "rstorm": 1, "tsstream": 3}
 
 
 @pytest.mark.parametrize("scheduler", THESIS, ids=lambda s: s.name)
