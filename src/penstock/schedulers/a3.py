@@ -27,21 +27,14 @@ from penstock.model.arrays import FloatMatrix, IntMatrix, IntVector
 from penstock.model.outcome import Outcome
 from penstock.model.problem import Problem
 from penstock.schedulers.base import Budget, Looks
-from penstock.schedulers.counts import required_counts
 from penstock.schedulers.executor_groups import (
-    Pair,
     connected_pairs,
     group_by_pairs,
-    largest_first,
     node_power,
-    own_part,
     pairs_by_traffic,
-    put_groups,
-    topologies_to_place,
-    traffic_inside,
+    place_by_traffic,
 )
 from penstock.schedulers.room import Room
-from penstock.schedulers.traffic import traffic_between
 
 
 @dataclass(frozen=True)
@@ -62,25 +55,15 @@ class A3Scheduler:
             raise InputError(f"a3: alpha must be between 0 and 1, not {self.alpha}")
 
     def solve(self, problem: Problem, budget: Budget, rng: np.random.Generator) -> Outcome:
-        counts = np.array(required_counts(problem, self.name))
         ranking = node_power(problem.cluster, cpu=self.alpha, memory=1 - self.alpha)  # eq. (3.2)
-        traffic = traffic_between(problem, counts.tolist())
-        per_pair = traffic.per_pair(counts.tolist())
-        room = Room.of(problem)
-        room.notes += [*ranking.notes, traffic.note]
-        for topology, workers in topologies_to_place(room):
-            own = own_part(problem, topology)
-            pairs = connected_pairs(problem, topology)
-            groups = _groups(counts[own], pairs, per_pair[own, own], workers)
-            inside = traffic_inside(groups, per_pair[own, own])
-            put_groups(room, topology, largest_first(groups, inside), ranking.power)
-        return room.outcome()
+        return place_by_traffic(problem, self.name, ranking, _groups)
 
 
-def _groups(counts: IntVector, pairs: list[Pair], per_pair: FloatMatrix, workers: int) -> IntMatrix:
+def _groups(
+    room: Room, topology: int, counts: IntVector, per_pair: FloatMatrix, workers: int
+) -> IntMatrix:
     """Algorithm 5."""
     if workers >= counts.sum():  # line 9
         return np.repeat(np.eye(len(counts), dtype=np.int64), counts, axis=0)
-    both_ways = per_pair + per_pair.T
-    ordered = pairs_by_traffic(pairs, per_pair)
-    return group_by_pairs(counts, ordered, both_ways, workers, whole_slot=False)
+    pairs = pairs_by_traffic(connected_pairs(room.problem, topology), per_pair)
+    return group_by_pairs(counts, pairs, per_pair + per_pair.T, workers, whole_slot=False)

@@ -21,25 +21,20 @@ from typing import ClassVar
 import numpy as np
 
 from penstock.errors import InputError
+from penstock.model.arrays import FloatMatrix, IntMatrix, IntVector
 from penstock.model.cluster import Cluster
 from penstock.model.outcome import Outcome
 from penstock.model.problem import Problem
 from penstock.schedulers.base import Budget, Looks
-from penstock.schedulers.counts import required_counts
 from penstock.schedulers.executor_groups import (
     NodePower,
     connected_pairs,
     group_by_pairs,
-    largest_first,
     node_power,
-    own_part,
     pairs_by_traffic,
-    put_groups,
-    topologies_to_place,
-    traffic_inside,
+    place_by_traffic,
 )
 from penstock.schedulers.room import Room
-from penstock.schedulers.traffic import traffic_between
 
 BOUNDS = ("cpu", "memory", "network")
 
@@ -63,22 +58,16 @@ class BanScheduler:
             raise InputError(f'ban: bound must be cpu, memory or network, not "{self.bound}"')
 
     def solve(self, problem: Problem, budget: Budget, rng: np.random.Generator) -> Outcome:
-        counts = np.array(required_counts(problem, self.name))
         ranking = weighted_power(problem.cluster, self.bound)
-        traffic = traffic_between(problem, counts.tolist())
-        per_pair = traffic.per_pair(counts.tolist())
-        both_ways = per_pair + per_pair.T
-        room = Room.of(problem)
-        room.notes += [*ranking.notes, traffic.note]
-        for topology, workers in topologies_to_place(room):
-            own = own_part(problem, topology)
-            pairs = pairs_by_traffic(connected_pairs(problem, topology), per_pair[own, own])
-            groups = group_by_pairs(
-                counts[own], pairs, both_ways[own, own], workers, whole_slot=False
-            )
-            inside = traffic_inside(groups, per_pair[own, own])
-            put_groups(room, topology, largest_first(groups, inside), ranking.power)
-        return room.outcome()
+        return place_by_traffic(problem, self.name, ranking, _groups)
+
+
+def _groups(
+    room: Room, topology: int, counts: IntVector, per_pair: FloatMatrix, workers: int
+) -> IntMatrix:
+    """Algorithm 7."""
+    pairs = pairs_by_traffic(connected_pairs(room.problem, topology), per_pair)
+    return group_by_pairs(counts, pairs, per_pair + per_pair.T, workers, whole_slot=False)
 
 
 def weighted_power(cluster: Cluster, bound: str) -> NodePower:

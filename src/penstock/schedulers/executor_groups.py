@@ -10,7 +10,7 @@ pair of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -18,9 +18,11 @@ import numpy as np
 
 from penstock.model.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
 from penstock.model.cluster import Cluster
+from penstock.model.outcome import Outcome
 from penstock.model.problem import Problem
-from penstock.schedulers.counts import topologies_by_priority
+from penstock.schedulers.counts import required_counts, topologies_by_priority
 from penstock.schedulers.room import Room, components_of, workers_asked
+from penstock.schedulers.traffic import traffic_between
 
 MB_PER_GB = 1024.0
 
@@ -169,3 +171,27 @@ def comparable(values: FloatVector | IntVector) -> FloatVector:
     """The values to thirty binary digits, so that what only rounding sets apart is a tie."""
     mantissa, exponent = np.frexp(values)
     return np.asarray(np.ldexp(np.rint(np.ldexp(mantissa, 30)), exponent - 30))
+
+
+def place_by_traffic(
+    problem: Problem,
+    scheduler: str,
+    ranking: NodePower,
+    group: Callable[[Room, int, IntVector, FloatMatrix, int], IntMatrix],
+) -> Outcome:
+    """Group each topology's executors, then the groups with most traffic inside on the best nodes.
+
+    ``group`` gets the room, the topology, its counts, its traffic per executor pair and its number
+    of workers, and answers with the executors of each component in each group.
+    """
+    counts = np.array(required_counts(problem, scheduler))
+    traffic = traffic_between(problem, counts.tolist())
+    per_pair = traffic.per_pair(counts.tolist())
+    room = Room.of(problem)
+    room.notes += [*ranking.notes, traffic.note]
+    for topology, workers in topologies_to_place(room):
+        own = own_part(problem, topology)
+        groups = group(room, topology, counts[own], per_pair[own, own], workers)
+        inside = traffic_inside(groups, per_pair[own, own])
+        put_groups(room, topology, largest_first(groups, inside), ranking.power)
+    return room.outcome()

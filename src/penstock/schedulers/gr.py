@@ -37,17 +37,11 @@ from penstock.model.arrays import BoolVector, FloatMatrix, IntMatrix, IntVector
 from penstock.model.outcome import Outcome
 from penstock.model.problem import Problem
 from penstock.schedulers.base import Budget, Looks
-from penstock.schedulers.counts import required_counts
 from penstock.schedulers.executor_groups import (
-    largest_first,
     node_power,
-    own_part,
-    put_groups,
-    topologies_to_place,
-    traffic_inside,
+    place_by_traffic,
 )
 from penstock.schedulers.room import Room
-from penstock.schedulers.traffic import traffic_between
 
 #: What a part's traffic is scaled to; scipy's flows are 32-bit integers.
 SCALED_TOTAL = 10**9
@@ -71,20 +65,15 @@ class GrScheduler:
             raise InputError(f"gr: largest must be 0 or more, not {self.largest}")
 
     def solve(self, problem: Problem, budget: Budget, rng: np.random.Generator) -> Outcome:
-        counts = np.array(required_counts(problem, self.name))
         ranking = node_power(problem.cluster, cpu=1.0)
-        traffic = traffic_between(problem, counts.tolist())
-        per_pair = traffic.per_pair(counts.tolist())
-        room = Room.of(problem)
-        room.notes += [*ranking.notes, traffic.note]
-        for topology, workers in topologies_to_place(room):
-            own = own_part(problem, topology)
-            parts = partition(counts[own], per_pair[own, own], workers)
-            if self.largest:
-                parts = limited(parts, self._limit(room, topology, parts))
-            inside = traffic_inside(parts, per_pair[own, own])
-            put_groups(room, topology, largest_first(parts, inside), ranking.power)
-        return room.outcome()
+        return place_by_traffic(problem, self.name, ranking, self._parts)
+
+    def _parts(
+        self, room: Room, topology: int, counts: IntVector, per_pair: FloatMatrix, workers: int
+    ) -> IntMatrix:
+        """Algorithm 10, line 4, again and again."""
+        parts = partition(counts, per_pair, workers)
+        return limited(parts, self._limit(room, topology, parts)) if self.largest else parts
 
     def _limit(self, room: Room, topology: int, parts: IntMatrix) -> int:
         """The most executors that a part may have: as asked, if all of them then fit."""
