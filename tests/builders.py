@@ -179,3 +179,14 @@ def machine_names(problem: Problem, placement: Placement, label: str) -> list[st
     """Where the instances of a component run, in their order."""
     mine = placement.component == problem.labels.index(label)
     return [problem.cluster.machines[m].name for m in placement.machine[mine]]
+
+
+def held_by_slot(problem: Problem, outcome: Outcome) -> dict[str, str]:
+    """``{"M1-1/0": "a b b"}``: what each slot holds."""
+    placement = outcome.placement
+    held: dict[str, list[str]] = {}
+    rows = zip(placement.component, placement.machine, placement.slot, strict=True)
+    for component, machine, slot in rows:
+        where = f"{problem.cluster.machines[machine].name}/{slot}"
+        held.setdefault(where, []).append(problem.labels[component])
+    return {where: " ".join(labels) for where, labels in sorted(held.items())}

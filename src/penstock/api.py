@@ -208,6 +208,9 @@ def compare(
         source = _counts_outcome(problem, counts_from, seed, budget)
         if source.placement is not None:
             problem = _with_counts(problem, source.placement)
+    if given_counts and not missing_counts(problem):
+        # Laid down for those that would decide counts themselves, too.
+        problem = problem.with_counts([count or 0 for count in problem.counts_asked])
     rows = []
     for name in chosen:
         progress(name)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.builders import cluster, profile, topology
+from tests.builders import cluster, held_by_slot, profile, topology
 
 from penstock.errors import InputError
 from penstock.model.outcome import Outcome, Shortfall
@@ -45,17 +45,6 @@ def solve(problem: Problem, **settings) -> Outcome:
     return A3Scheduler(**settings).solve(problem, Budget(), np.random.default_rng(0))
 
 
-def slots(problem: Problem, outcome: Outcome) -> dict[str, str]:
-    """``{"M1-1/0": "a b b"}``: what each slot holds."""
-    placement = outcome.placement
-    held: dict[str, list[str]] = {}
-    rows = zip(placement.component, placement.machine, placement.slot, strict=True)
-    for component, machine, slot in rows:
-        where = f"{problem.cluster.machines[machine].name}/{slot}"
-        held.setdefault(where, []).append(problem.labels[component])
-    return {where: " ".join(labels) for where, labels in sorted(held.items())}
-
-
 def per_pair(problem: Problem) -> np.ndarray:
     counts = [count or 0 for count in problem.counts_asked]
     return traffic_between(problem, counts).per_pair(counts)
@@ -92,7 +81,7 @@ def test_the_figure_on_two_workers():
     # Three to a slot: B, E, D. Then C-F, the first pair left, opens slot 1; A has no traffic with
     # it and is left over, k = 1, slot 1. Inside: 9 + 8 = 17 against 2.
     problem = measured_problem(FIG_3_4, order="A B C D E F", workers=2)
-    assert slots(problem, solve(problem)) == {"M1-1/0": "B D E", "M1-1/1": "A C F"}
+    assert held_by_slot(problem, solve(problem)) == {"M1-1/0": "B D E", "M1-1/1": "A C F"}
 
 
 def test_only_the_opening_pair_counts():
@@ -101,7 +90,7 @@ def test_only_the_opening_pair_counts():
     traffic = {"a>b": 10, "a>c": 3, "b>d": 1, "c>d": 2, "b>e": 2, "f>g": 1}
     problem = measured_problem(traffic, order="a b c d e f g", workers=2)
     # f-g open slot 1; d has nothing to do with them and is left over: k = 1, slot 1.
-    assert slots(problem, solve(problem)) == {"M1-1/0": "a b c e", "M1-1/1": "d f g"}
+    assert held_by_slot(problem, solve(problem)) == {"M1-1/0": "a b c e", "M1-1/1": "d f g"}
 
 
 def test_one_worker_has_everything():
@@ -113,7 +102,7 @@ def test_one_worker_has_everything():
 def test_as_many_workers_as_executors_means_one_each(workers):
     problem = measured_problem(FIG_3_4, order="A B C D E F", workers=workers)
     each = {f"M1-1/{i}": name for i, name in enumerate("ABCDEF")}
-    assert slots(problem, solve(problem)) == each
+    assert held_by_slot(problem, solve(problem)) == each
 
 
 def test_slots_go_by_the_traffic_inside():
@@ -123,7 +112,7 @@ def test_slots_go_by_the_traffic_inside():
         {"a>b": 5, "p>q": 8}, counts={"q": 2}, order="a b c p q", workers=2, machines=two_nodes()
     )
     expected = {"M1-1/0": "a b", "M2-1/0": "c p q q"}
-    assert slots(problem, solve(problem)) == expected
+    assert held_by_slot(problem, solve(problem)) == expected
 
 
 def two_nodes():
@@ -142,7 +131,7 @@ def test_traffic_inside_counts_every_pair_in_the_slot():
 def test_a_pair_without_traffic_opens_no_slot():
     # c>d is silent: both are left over, k = 1 to slot 1 and k = 2 to slot 0.
     problem = measured_problem({"c>d": 0, "a>b": 1}, workers=2)
-    assert slots(problem, solve(problem)) == {"M1-1/0": "d a b", "M1-1/1": "c"}
+    assert held_by_slot(problem, solve(problem)) == {"M1-1/0": "d a b", "M1-1/1": "c"}
 
 
 def test_measured_traffic_changes_the_plan():
@@ -156,10 +145,10 @@ def test_measured_traffic_changes_the_plan():
     from_model, from_log = solve(derived), solve(seen)
     # Rate model: 3/4 a pair for b-c, 1/4 for a-b. b, c open, and b goes before c, its equal. No b
     # is left for another pair: a, a, c go to slots 1, 0, 1. Inside: 2 * 3/4 + 2 * 1/4 against 0.
-    assert slots(derived, from_model) == {"M1-1/0": "a b b c", "M1-1/1": "a c"}
+    assert held_by_slot(derived, from_model) == {"M1-1/0": "a b b c", "M1-1/1": "a c"}
     assert "traffic from the rate model, not measured" in from_model.notes
     # Measured: 2 a pair for a-b, 1/4 for b-c. a, b open, and a goes before b; then b, c with c.
-    assert slots(seen, from_log) == {"M1-1/0": "a a b", "M1-1/1": "b c c"}
+    assert held_by_slot(seen, from_log) == {"M1-1/0": "a a b", "M1-1/1": "b c c"}
     assert "traffic as measured" in from_log.notes
 
 
@@ -177,7 +166,7 @@ def test_several_topologies_and_too_few_slots():
     y, _ = measured({"a>b": 2}, name="y", workers=1, priority=1)
     problem = build((y, x), cluster(M1=1, every={"slots": 2}), costs)
     outcome = solve(problem)
-    assert slots(problem, outcome) == {"M1-1/0": "x/a x/b", "M1-1/1": "x/c x/d"}
+    assert held_by_slot(problem, outcome) == {"M1-1/0": "x/a x/b", "M1-1/1": "x/c x/d"}
     assert outcome.shortfalls == (Shortfall("slots", 1, 0, "y"),)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.builders import cluster, machine_names, profile, topology
+from tests.builders import cluster, held_by_slot, machine_names, profile, topology
 
 from penstock.errors import InputError
 from penstock.examples import load_cluster, load_topology
@@ -43,17 +43,6 @@ def weights(edges: dict[str, float], names: str) -> np.ndarray:
 
 def solve(problem: Problem, **settings) -> Outcome:
     return GrScheduler(**settings).solve(problem, Budget(), np.random.default_rng(0))
-
-
-def slots(problem: Problem, outcome: Outcome) -> dict[str, str]:
-    """``{"M1-1/0": "a b b"}``: what each slot holds."""
-    placement = outcome.placement
-    held: dict[str, list[str]] = {}
-    rows = zip(placement.component, placement.machine, placement.slot, strict=True)
-    for component, machine, slot in rows:
-        where = f"{problem.cluster.machines[machine].name}/{slot}"
-        held.setdefault(where, []).append(problem.labels[component])
-    return {where: " ".join(labels) for where, labels in sorted(held.items())}
 
 
 def ones(count: int) -> np.ndarray:
@@ -203,7 +192,7 @@ def test_wordcount_of_the_thesis():
     }
     for workers, parts in expected.items():
         problem = build(replace(graph, workers=workers), load_cluster("thesis"))
-        held = slots(problem, solve(problem)).values()
+        held = held_by_slot(problem, solve(problem)).values()
         assert sorted(" ".join(dict.fromkeys(h.split())) for h in held) == sorted(parts)
 
 
@@ -217,7 +206,7 @@ def test_parts_go_by_the_traffic_inside_to_the_nodes_by_gflops():
     )
     problem = build(graph, cluster(types=kinds, M1=1, M2=1))
     outcome = solve(problem)
-    assert slots(problem, outcome) == {"M1-1/0": "a", "M2-1/0": "b c"}
+    assert held_by_slot(problem, outcome) == {"M1-1/0": "a", "M2-1/0": "b c"}
     assert outcome.notes == ("traffic from the rate model, not measured",)
 
 
@@ -229,8 +218,8 @@ def test_measured_traffic_changes_the_plan():
     log = (StreamMeasure("a", "b", tuples_per_s=1.0), StreamMeasure("b", "c", tuples_per_s=9.0))
     seen = build(graph, cluster(M1=1), replace(costs, streams=log))
     # Equal traffic: c, the sink, is cut off; measured, a-b is the least.
-    assert sorted(slots(derived, solve(derived)).values()) == ["a b", "c"]
-    assert sorted(slots(seen, solve(seen)).values()) == ["a", "b c"]
+    assert sorted(held_by_slot(derived, solve(derived)).values()) == ["a b", "c"]
+    assert sorted(held_by_slot(seen, solve(seen)).values()) == ["a", "b c"]
     assert "traffic as measured" in solve(seen).notes
 
 
@@ -248,7 +237,9 @@ def test_a_part_over_the_limit_gives_its_last_executors_to_the_smallest():
 @pytest.mark.parametrize("largest", [10, 14])
 def test_largest_is_kept(largest):
     problem = build(load_topology("wordcount"), load_cluster("thesis"))
-    sizes = [len(h.split()) for h in slots(problem, solve(problem, largest=largest)).values()]
+    sizes = [
+        len(h.split()) for h in held_by_slot(problem, solve(problem, largest=largest)).values()
+    ]
     assert len(sizes) == 3
     assert sum(sizes) == 28
     assert max(sizes) == largest
@@ -258,7 +249,7 @@ def test_a_limit_that_cannot_be_kept_is_raised_and_said():
     # 28 executors on 3 workers: ten at least. Of 5, 20 and 3, the 20 give ten to the smaller two.
     problem = build(load_topology("wordcount"), load_cluster("thesis"))
     outcome = solve(problem, largest=6)
-    assert sorted(len(h.split()) for h in slots(problem, outcome).values()) == [9, 9, 10]
+    assert sorted(len(h.split()) for h in held_by_slot(problem, outcome).values()) == [9, 9, 10]
     assert "wordcount: parts of up to 10, largest=6 is too few" in outcome.notes
 
 
@@ -290,7 +281,7 @@ def test_several_topologies_and_too_few_slots():
     outcome = solve(problem)
     # y gets the two it asks for, z the one that is left, x none.
     assert [len(machine_names(problem, outcome.placement, f"{n}/a")) for n in "xyz"] == [0, 2, 2]
-    assert slots(problem, outcome)["M1-1/2"] == "z/a z/a z/b z/b"
+    assert held_by_slot(problem, outcome)["M1-1/2"] == "z/a z/a z/b z/b"
     assert outcome.shortfalls == (Shortfall("slots", 1, 0, "x"),)
 
 

@@ -1,13 +1,12 @@
 """The six scenarios of the thesis (Table 4.2), and its schedulers on a recorded cluster."""
 
-import os
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import penstock
+from penstock.bench.data import data_folder
 from penstock.examples import load_cluster, load_topology
 from penstock.model.outcome import Outcome
 from penstock.model.problem import Problem, build
@@ -156,8 +155,7 @@ def test_wordcount_by_cuts():
 
 @pytest.fixture(scope="module")
 def recorded() -> Problem:
-    beside = Path(__file__).parents[3] / "shared" / "data"
-    folder = Path(os.environ.get("PENSTOCK_DATA", beside)) / "production-clusters/largeCluster01"
+    folder = data_folder() / "production-clusters/largeCluster01"
     if not folder.is_dir():
         pytest.skip(f"no recorded cluster at {folder}; set PENSTOCK_DATA")
     loaded = penstock.load(folder)

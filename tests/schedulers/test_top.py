@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.builders import cluster, machine_names, profile, topology
+from tests.builders import cluster, held_by_slot, machine_names, profile, topology
 
 from penstock.errors import InputError
 from penstock.examples import load_cluster
@@ -49,17 +49,6 @@ def requested(shape: str, counts: dict[str, int] | None = None, **options):
 
 def solve(problem: Problem, **settings) -> Outcome:
     return TopScheduler(**settings).solve(problem, Budget(), np.random.default_rng(0))
-
-
-def slots(problem: Problem, outcome: Outcome) -> dict[str, str]:
-    """``{"M1-1/0": "a b b"}``: what each slot holds."""
-    placement = outcome.placement
-    held: dict[str, list[str]] = {}
-    rows = zip(placement.component, placement.machine, placement.slot, strict=True)
-    for component, machine, slot in rows:
-        where = f"{problem.cluster.machines[machine].name}/{slot}"
-        held.setdefault(where, []).append(problem.labels[component])
-    return {where: " ".join(labels) for where, labels in sorted(held.items())}
 
 
 def table_3_1_cluster():
@@ -110,7 +99,7 @@ def test_the_figure_on_two_workers():
     # BD, joined to BC, is the third.
     problem = build(requested(FIG_3_3, workers=2), cluster(M1=1))
     outcome = solve(problem)
-    assert slots(problem, outcome) == {"M1-1/0": "SA BA BB", "M1-1/1": "SB BC BD"}
+    assert held_by_slot(problem, outcome) == {"M1-1/0": "SA BA BB", "M1-1/1": "SB BC BD"}
 
 
 def test_what_is_not_connected_is_dealt_out_from_slot_one():
@@ -118,7 +107,7 @@ def test_what_is_not_connected_is_dealt_out_from_slot_one():
     problem = build(requested("a>b x y z", workers=3), cluster(M1=1))
     outcome = solve(problem)
     # By size: slot 0 (a b z), then slots 1 and 2.
-    assert slots(problem, outcome) == {"M1-1/0": "a b z", "M1-1/1": "x", "M1-1/2": "y"}
+    assert held_by_slot(problem, outcome) == {"M1-1/0": "a b z", "M1-1/1": "x", "M1-1/2": "y"}
 
 
 def test_a_slot_without_anything_more_to_take_stays_short():
@@ -126,28 +115,28 @@ def test_a_slot_without_anything_more_to_take_stays_short():
     # f, with no pair of its own, is left over: k = 1 goes to slot 1, which is then the largest.
     problem = build(requested("a>b c>d>e f", workers=2), cluster(M1=1))
     outcome = solve(problem)
-    assert slots(problem, outcome) == {"M1-1/0": "c d e f", "M1-1/1": "a b"}
+    assert held_by_slot(problem, outcome) == {"M1-1/0": "c d e f", "M1-1/1": "a b"}
 
 
 def test_pairs_beyond_the_last_slot_are_left_over():
     # per_slot = 3, two slots: a b and c d open both and stay short; e, f go to slots 1 and 0.
     problem = build(requested("a>b c>d e>f", workers=2), cluster(M1=1))
     outcome = solve(problem)
-    assert slots(problem, outcome) == {"M1-1/0": "a b f", "M1-1/1": "c d e"}
+    assert held_by_slot(problem, outcome) == {"M1-1/0": "a b f", "M1-1/1": "c d e"}
 
 
 def test_a_pair_is_not_divided_even_with_a_worker_each():
     # per_slot = 1, yet a pair opens a slot together; the other two slots stay free.
     problem = build(requested("a>b c>d", workers=4), cluster(M1=1))
     outcome = solve(problem)
-    assert slots(problem, outcome) == {"M1-1/0": "a b", "M1-1/1": "c d"}
+    assert held_by_slot(problem, outcome) == {"M1-1/0": "a b", "M1-1/1": "c d"}
 
 
 def test_a_component_that_feeds_itself_is_joined_to_itself():
     # Two different executors make a pair, a lone one makes none: a and b are left, for 1 and 0.
     problem = build(requested("a>a b", {"a": 3}, workers=2), cluster(M1=1))
     outcome = solve(problem)
-    assert slots(problem, outcome) == {"M1-1/0": "a a b", "M1-1/1": "a"}
+    assert held_by_slot(problem, outcome) == {"M1-1/0": "a a b", "M1-1/1": "a"}
 
 
 def literal(counts, pairs, bond, workers, whole_slot):
@@ -234,8 +223,8 @@ def test_ties_go_to_more_free_slots_then_to_cluster_order():
 
 def test_alpha_decides_where_the_first_slot_is():
     problem = build(requested("a>b", workers=1), table_3_1_cluster())
-    assert set(slots(problem, solve(problem))) == {"D-1/0"}
-    assert set(slots(problem, solve(problem, alpha=0.2))) == {"E-1/0"}
+    assert set(held_by_slot(problem, solve(problem))) == {"D-1/0"}
+    assert set(held_by_slot(problem, solve(problem, alpha=0.2))) == {"E-1/0"}
 
 
 def test_a_node_is_filled_before_the_next():
@@ -244,7 +233,7 @@ def test_a_node_is_filled_before_the_next():
     two = tuple(replace(kind, slots=2) for kind in machines.types)
     problem = build(requested("a>b c>d e>f", workers=3), replace(machines, types=two))
     expected = {"D-1/0": "a b", "D-1/1": "c d", "E-1/0": "e f"}
-    assert slots(problem, solve(problem)) == expected
+    assert held_by_slot(problem, solve(problem)) == expected
 
 
 def test_without_hardware_numbers_cpu_points_rank_all_machines():
@@ -281,7 +270,7 @@ def test_several_topologies_share_the_slots_by_priority():
     late = requested("a>b c>d e>f", name="x", workers=3, priority=2)
     urgent = requested("p>q r>s", name="y", workers=2, priority=1)
     problem = build((late, urgent), cluster(M1=2, every={"slots": 2}))
-    assert slots(problem, solve(problem)) == {
+    assert held_by_slot(problem, solve(problem)) == {
         "M1-1/0": "y/p y/q",
         "M1-1/1": "y/r y/s",
         "M1-2/0": "x/a x/b x/f",  # pairs a-b and c-d open the slots; e, f: slots 1 and 0
@@ -294,7 +283,7 @@ def test_of_equal_nodes_the_second_topology_takes_the_emptier():
     second = requested("a>b", name="y", workers=1)
     problem = build((first, second), cluster(M1=2, every={"slots": 2}))
     expected = {"M1-1/0": "x/a x/b", "M1-2/0": "y/a y/b"}
-    assert slots(problem, solve(problem)) == expected
+    assert held_by_slot(problem, solve(problem)) == expected
 
 
 def test_without_a_free_slot_a_topology_is_refused():

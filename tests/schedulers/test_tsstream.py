@@ -1,8 +1,5 @@
 """Ts-Stream: the topology cut with its Laplacian, the parts placed by room."""
 
-import os
-import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +9,7 @@ from hypothesis import strategies as st
 from tests.builders import cluster, profile, topology
 
 import penstock
+from penstock.bench.data import data_folder
 from penstock.errors import InputError
 from penstock.evaluate.limits import violations
 from penstock.model.outcome import Outcome, Shortfall
@@ -278,14 +276,11 @@ def test_the_same_problem_has_the_same_answer():
 
 
 @pytest.mark.data
-def test_a_production_cluster_is_placed_within_its_limits_in_seconds():
-    data = os.environ.get("PENSTOCK_DATA", Path(__file__).parents[3] / "shared" / "data")
-    folder = Path(data) / "production-clusters" / "largeCluster01"
+def test_a_production_cluster_is_placed_within_its_limits():
+    folder = data_folder() / "production-clusters" / "largeCluster01"
     if not folder.is_dir():
         pytest.skip(f"no {folder}")
     problem = penstock.load(folder)
-    started = time.perf_counter()
     outcome = tsstream(problem)
-    assert time.perf_counter() - started < 20
     assert outcome.feasible
     assert violations(problem, outcome.placement) == ()

@@ -12,7 +12,7 @@ VARIABLE = "PENSTOCK_DATA"
 
 
 def data_folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """``$PENSTOCK_DATA``, or ``shared/data`` beside the source tree."""
+    """``$PENSTOCK_DATA``, or ``shared/data`` beside the source tree (a wheel has no such place)."""
     named = environ.get(VARIABLE)
     return Path(named) if named else Path(__file__).parents[4] / "shared" / "data"
 

@@ -18,6 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 import penstock
+from penstock.bench.data import data_folder
 from penstock.engines.java import MINIMUM_MAJOR, find_java
 
 MINIMUM_PYTHON = (3, 11)
@@ -319,11 +320,7 @@ def _storm_release(home: Path) -> str:
 
 
 def _development_data(environ: Mapping[str, str]) -> Check:
-    if told := environ.get("PENSTOCK_DATA"):
-        folder = Path(told)
-    else:
-        # Next to the source tree; of an installed wheel there is no such place, and none is found.
-        folder = Path(penstock.__file__).parents[3] / "shared" / "data"
+    folder = data_folder(environ)
     present = folder.is_dir()
     return Check(
         name="development data",

@@ -11,7 +11,8 @@ what the cluster says, paid with the topology's first instance there (the paper:
 instance whose thread is full counts as over-utilisation (the paper's machines are one thread
 wide); a component at its max_instances finds no machine. Rates are those of even division: other
 groupings, memory and the network are not looked at. One worker per machine and topology. Several
-topologies grow by one common scale. Cost: O(machines) per added instance.
+topologies grow by one common scale. Counts that are laid down from outside are kept: it adds no
+more, and what it did not add goes where it costs least. Cost: O(machines) per added instance.
 """
 
 from __future__ import annotations
@@ -79,6 +80,8 @@ class HeteroScheduler:
                 break
         if final is None:
             return Outcome(None, current.shortfalls(), rounds, interrupted=interrupted)
+        if problem.given_counts is not None:
+            final.fill_up()
         return Outcome(final.placement(), (), rounds, _notes(problem), interrupted=interrupted)
 
 
@@ -93,6 +96,8 @@ class _Assignment:
     #: Its sums: instances of each component, (components,), and on each machine, (machines,).
     count: IntVector
     held: IntVector
+    #: Instances each component may have: its limit, or the count laid down, (components,).
+    most: IntVector
     #: Machines on which each topology has an instance, (topologies, machines).
     present: BoolVector
     #: Points of each machine that do not depend on the rate, and points per tuple/s, (machines,).
@@ -118,6 +123,9 @@ class _Assignment:
             n=np.zeros((components, machines), dtype=np.int64),
             count=np.zeros(components, dtype=np.int64),
             held=np.zeros(machines, dtype=np.int64),
+            most=problem.most_instances
+            if problem.given_counts is None
+            else np.array(problem.given_counts),
             present=np.zeros((len(problem.topologies), machines), dtype=np.bool_),
             fixed=cluster.per_type("base_cpu_points")[kind],
             slope=np.zeros(machines),
@@ -158,7 +166,7 @@ class _Assignment:
         tcu = self.met[:, machine] + self.e[:, machine] * each
         hottest = int(np.argmax(np.where(self.n[:, machine] > 0, tcu, -np.inf)))
         count = int(self.count[hottest])
-        if count >= self.problem.most_instances[hottest]:
+        if count >= self.most[hottest]:
             return False
         new_rate = self.visits[hottest] * self.rate / (count + 1)
         new_tcu = self.met[hottest] + self.e[hottest] * new_rate
@@ -174,6 +182,19 @@ class _Assignment:
             return False
         self._add(hottest, int(np.argmin(np.where(fits, new_tcu, np.inf))))
         return True
+
+    def fill_up(self) -> None:
+        """Add what is left of counts that were laid down: where it costs least among those with
+        room at this rate, else where there is most room."""
+        for c in range(len(self.count)):
+            while self.count[c] < self.most[c]:
+                each = self.visits[c] * self.rate / (self.count[c] + 1)
+                tcu = self.met[c] + self.e[c] * each
+                room = self._usable - self.fixed - self.slope * self.rate - self._worker_cpu(c)
+                room = np.where(self._has_slot(c), room, -np.inf)
+                fits = room >= tcu
+                best = np.argmin(np.where(fits, tcu, np.inf)) if fits.any() else np.argmax(room)
+                self._add(c, int(best))
 
     def placement(self) -> Placement:
         """One worker per machine and topology; slots in the order of the topologies."""

@@ -128,7 +128,7 @@ class LcStreamScheduler:
         rounds = Rounds(budget)
         tried = self._lowered_until_it_fits(problem, wanted, rounds)
         saved = None
-        if self.sleep:
+        if self.sleep and problem.given_counts is None:  # sleeping may give up executors
             saved = save_energy(tried.layout, self.low, self.low_share, rounds)
         layout = saved.layout if saved else tried.layout
         notes = (
@@ -176,6 +176,8 @@ class LcStreamScheduler:
     def _count(self, problem: Problem, scale: float, rounds: Rounds) -> Work:
         """Counts at one operating rate: Algorithms 2 and 3."""
         stations = Stations(problem, scale, Limits(self.queue, self.wait_ms / 1e3))
+        if problem.given_counts is not None:
+            return Work(stations, problem.given_counts)
         pool = self.per_machine * len(problem.cluster.machines)
         counts = first_counts(stations, self.executor_cost, pool)
         return Work(stations, tuple(rebalance(stations, counts, pool, rounds)))

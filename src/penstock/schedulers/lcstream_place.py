@@ -34,7 +34,8 @@ def place_topology(layout: Layout, topology: int, rounds: Rounds) -> Layout | Sh
             pool - sum(counts) + counts[c],
             _FINEST * layout.work.counts[c],
         )
-        if not _room_for(trial, left) or counts[c] >= most or rounds.spent():
+        laid_down = work.problem.given_counts is not None
+        if laid_down or not _room_for(trial, left) or counts[c] >= most or rounds.spent():
             return shortfall(trial, c, i)
         counts[c] = min(most, counts[c] + max(1, counts[c] // _FINER))
         work = Work(work.stations, tuple(counts))
