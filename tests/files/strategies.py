@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from penstock.model.cluster import Cluster, Link, Machine, MachineType, Network
+from penstock.model.cpu_form import CpuForm, FormKind
 from penstock.model.placement import Placement
 from penstock.model.plan import Contingency, MachineLoad, Plan, Prediction
 from penstock.model.problem import build
-from penstock.model.profile import Cost, Origin, Profile, StreamMeasure
+from penstock.model.profile import Cost, Origin, Profile, StreamMeasure, WorkerCost
 from penstock.model.topology import Component, Grouping, Kind, Stream, Topology
 
 _WORDS = (
@@ -156,6 +157,9 @@ def random_profile(dice: Random, rows: list[str], kinds: list[str]) -> Profile:
             met_error=some(dice, lambda: 0.0),
             samples=some(dice, lambda: dice.randint(1, 99)),
             extrapolated=dice.random() < 0.5,
+            form=some(dice, lambda: random_form(dice)),
+            linear_error=some(dice, lambda: number(dice)),
+            rate_most=some(dice, lambda: number(dice)),
         )
         for row in rows
         for kind in kinds
@@ -172,7 +176,17 @@ def random_profile(dice: Random, rows: list[str], kinds: list[str]) -> Profile:
     )
     memory = tuple((row, number(dice)) for row in rows if dice.random() < 0.5)
     origin = dice.choice(list(Origin))
-    return Profile(dice.choice(_WORDS), costs, memory, measures, origin, source=text(dice))
+    workers = tuple(
+        WorkerCost(kind, number(dice), some(dice, lambda: number(dice)))
+        for kind in kinds
+        if dice.random() < 0.5
+    )
+    return Profile(dice.choice(_WORDS), costs, memory, measures, workers, origin, text(dice))
+
+
+def random_form(dice: Random) -> CpuForm:
+    figures = [number(dice) for _ in range(5)]
+    return CpuForm(dice.choice(list(FormKind)), *figures)
 
 
 def random_plan(dice: Random) -> Plan:

@@ -19,7 +19,7 @@ from rich.text import Text
 
 import penstock
 from penstock.bench.data import data_folder
-from penstock.engines.java import MINIMUM_MAJOR, find_java
+from penstock.java import MINIMUM_MAJOR, find_java
 
 MINIMUM_PYTHON = (3, 11)
 COMFORTABLE_MEMORY_MB = 512

@@ -10,8 +10,22 @@ from penstock.errors import InputError
 from penstock.files.document import Document
 from penstock.files.schema import Count, FileModel, Name, NotNegative, Strict, check
 from penstock.files.topology_file import given
-from penstock.model.profile import Cost, Origin, Profile, StreamMeasure
+from penstock.model.cpu_form import CpuForm, FormKind
+from penstock.model.profile import Cost, Origin, Profile, StreamMeasure, WorkerCost
 from penstock.model.topology import DEFAULT_STREAM
+
+
+class FormFields(Strict):
+    """What was measured, where it is not a straight line."""
+
+    kind: Annotated[FormKind, Field(strict=False)]
+    e: NotNegative
+    met: NotNegative
+    spin: NotNegative = Field(0.0, description="Points an idle instance burns (spinning).")
+    shape: NotNegative = Field(
+        0.0, description="Rate where spinning ends, ceiling in points, or exponent of crowding."
+    )
+    instances: NotNegative = Field(1.0, description="Executors at which e holds (crowding).")
 
 
 class CostFields(Strict):
@@ -24,6 +38,11 @@ class CostFields(Strict):
     met_error: NotNegative | None = Field(None, description="Standard error of met.")
     samples: Count | None = None
     extrapolated: bool = Field(False, description="Estimated from other types.")
+    form: FormFields | None = Field(None, description="The measured form, if not a line.")
+    linear_error: NotNegative | None = Field(
+        None, description="Largest relative difference between form and line."
+    )
+    rate_most: NotNegative | None = Field(None, description="Highest rate measured, tuples/s.")
 
 
 class RowFields(Strict):
@@ -33,6 +52,13 @@ class RowFields(Strict):
     on: Annotated[dict[Name, CostFields], Field(min_length=1)] = Field(
         description="Costs by machine type."
     )
+
+
+class WorkerFields(Strict):
+    """What a worker process uses beside its tasks."""
+
+    cpu_points: NotNegative
+    error: NotNegative | None = Field(None, description="Standard error.")
 
 
 class StreamMeasureFields(Strict):
@@ -61,6 +87,9 @@ class ProfileFile(FileModel):
     source: str = Field("", description="The paper, run or assumption behind them.")
     rows: Annotated[dict[Name, RowFields], Field(min_length=1)]
     streams: list[StreamMeasureFields] = Field(default_factory=list)
+    workers: dict[Name, WorkerFields] = Field(
+        default_factory=dict, description="By machine type; replaces what the cluster declares."
+    )
 
 
 def profile_from(document: Document) -> Profile:
@@ -71,7 +100,7 @@ def profile_from(document: Document) -> Profile:
     return Profile(
         name=file.name,
         costs=tuple(
-            Cost(row, kind, **cost.model_dump())
+            _cost(row, kind, cost)
             for row, fields in file.rows.items()
             for kind, cost in fields.on.items()
         ),
@@ -93,9 +122,19 @@ def profile_from(document: Document) -> Profile:
             )
             for m in file.streams
         ),
+        workers=tuple(
+            WorkerCost(kind, fields.cpu_points, fields.error)
+            for kind, fields in file.workers.items()
+        ),
         origin=file.origin,
         source=file.source,
     )
+
+
+def _cost(row: str, kind: str, fields: CostFields) -> Cost:
+    values = fields.model_dump(exclude={"form"})
+    form = CpuForm(**fields.form.model_dump()) if fields.form else None
+    return Cost(row, kind, **values, form=form)
 
 
 def profile_to_dict(profile: Profile) -> dict[str, object]:
@@ -114,7 +153,12 @@ def profile_to_dict(profile: Profile) -> dict[str, object]:
     }
     streams = [_measure_dict(measure) for measure in profile.streams]
     return head | given(
-        {"source": profile.source or None, "rows": rows, "streams": streams or None}
+        {
+            "source": profile.source or None,
+            "rows": rows,
+            "streams": streams or None,
+            "workers": {w.machine_type: _worker_dict(w) for w in profile.workers} or None,
+        }
     )
 
 
@@ -126,8 +170,25 @@ def _cost_dict(cost: Cost) -> dict[str, object]:
             "met_error": cost.met_error,
             "samples": cost.samples,
             "extrapolated": cost.extrapolated or None,
+            "form": _form_dict(cost.form) if cost.form else None,
+            "linear_error": cost.linear_error,
+            "rate_most": cost.rate_most,
         }
     )
+
+
+def _form_dict(form: CpuForm) -> dict[str, object]:
+    return {"kind": form.kind.value, "e": form.e, "met": form.met} | given(
+        {
+            "spin": form.spin or None,
+            "shape": form.shape or None,
+            "instances": form.instances if form.instances != 1.0 else None,
+        }
+    )
+
+
+def _worker_dict(worker: WorkerCost) -> dict[str, object]:
+    return {"cpu_points": worker.cpu_points} | given({"error": worker.error})
 
 
 def _measure_dict(measure: StreamMeasure) -> dict[str, object]:

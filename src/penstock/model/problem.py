@@ -293,11 +293,23 @@ def build(
     given = (topologies,) if isinstance(topologies, Topology) else tuple(topologies)
     if not given:
         raise InputError("no topology given")
-    problem = Problem(given, cluster, profile, weighted)
+    problem = Problem(given, _with_measured_workers(cluster, profile), profile, weighted)
     findings = [*_demand_findings(given), *_cost_findings(problem)]
     if findings:
         raise InputError(*findings)
     return problem
+
+
+def _with_measured_workers(cluster: Cluster, profile: Profile | None) -> Cluster:
+    """The cluster with the measured cost of worker processes in place of the declared one."""
+    measured = {w.machine_type: w.cpu_points for w in profile.workers} if profile else {}
+    if not measured.keys() & {t.name for t in cluster.types}:
+        return cluster
+    types = tuple(
+        replace(t, worker_cpu_points=measured.get(t.name, t.worker_cpu_points))
+        for t in cluster.types
+    )
+    return replace(cluster, types=types)
 
 
 def _demand_findings(topologies: tuple[Topology, ...]) -> list[Finding]:

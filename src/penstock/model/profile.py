@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 
+from penstock.model.cpu_form import CpuForm
 from penstock.model.topology import DEFAULT_STREAM
 
 
@@ -39,6 +40,21 @@ class Cost:
     samples: int | None = None
     #: Estimated from other types, not measured on this one.
     extrapolated: bool = False
+    #: What was measured, where it is not a straight line; ``e`` and ``met`` stand for it in plans.
+    form: CpuForm | None = None
+    #: Largest relative difference between form and line over the rates measured.
+    linear_error: float | None = None
+    #: Highest rate of an instance that was measured.
+    rate_most: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerCost:
+    """What a worker process uses beside its tasks, in CPU points, on one machine type."""
+
+    machine_type: str
+    cpu_points: float
+    error: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +80,7 @@ class Profile:
     costs: tuple[Cost, ...]
     memory_mb: tuple[tuple[str, float], ...] = ()
     streams: tuple[StreamMeasure, ...] = ()
+    workers: tuple[WorkerCost, ...] = ()
     origin: Origin = Origin.MEASURED
     source: str = ""
 

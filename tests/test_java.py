@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from penstock.engines import java as java_module
-from penstock.engines.java import find_java
+from penstock import java as java_module
+from penstock.java import find_java
 
 
 def install_java(home: Path, version: str, *, said_home: Path | None = None) -> Path:

@@ -1,0 +1,90 @@
+"""What a run over telemetry found. Nothing here needs Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from penstock.model.cpu_form import CpuForm, FormKind
+from penstock.model.profile import Profile, StreamMeasure, WorkerCost
+from penstock.telemetry.drift import Drift
+from penstock.telemetry.quality import Quality
+
+
+@dataclass(frozen=True)
+class CostFit:
+    """What was found for one component on one machine type. NaN is unknown."""
+
+    topology: str
+    component: str
+    machine_type: str
+    samples: int
+    e: float = np.nan
+    e_error: float = np.nan
+    met: float = np.nan
+    met_error: float = np.nan
+    form: str = ""
+    shape: float = np.nan
+    spin: float = np.nan
+    form_e: float = np.nan
+    form_met: float = np.nan
+    form_instances: float = np.nan
+    r_squared: float = np.nan
+    scatter_floor: float = np.nan
+    scatter_slope: float = np.nan
+    rate_least: float = np.nan
+    rate_most: float = np.nan
+    linear_error: float = np.nan
+    #: The first and the last half of the time on their own, for drift.
+    e_first: float = np.nan
+    e_first_error: float = np.nan
+    e_last: float = np.nan
+    e_last_error: float = np.nan
+    #: Why there is no cost, and what would help; empty where there is one.
+    not_ready: str = ""
+
+    @property
+    def cpu_form(self) -> CpuForm:
+        kind = FormKind(self.form)
+        return CpuForm(kind, self.form_e, self.form_met, self.spin, self.shape, self.form_instances)
+
+
+@dataclass(frozen=True)
+class NotReady:
+    """A cost that cannot be given, and what would help."""
+
+    row: str
+    machine_type: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Findings:
+    """All that the tables say."""
+
+    fits: tuple[CostFit, ...]
+    #: Row of the profile of (topology, component).
+    rows: Mapping[tuple[str, str], str]
+    streams: tuple[StreamMeasure, ...]
+    workers: tuple[WorkerCost, ...]
+    memory_mb: tuple[tuple[str, float], ...]
+    drift: tuple[Drift, ...]
+    not_ready: tuple[NotReady, ...]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What one run over the telemetry found."""
+
+    #: ``None`` where nothing is ready.
+    profile: Profile | None
+    findings: Findings
+    quality: Quality
+    #: Against the profile given, or between the first and the last half of the time.
+    drift: tuple[Drift, ...]
+
+    @property
+    def not_ready(self) -> tuple[NotReady, ...]:
+        return self.findings.not_ready

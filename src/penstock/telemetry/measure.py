@@ -1,0 +1,292 @@
+"""From tables to a profile: costs, streams, memory and worker overhead, or what is missing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from scipy import stats
+
+from penstock.model.cpu_form import FormKind
+from penstock.model.profile import Cost, Origin, Profile, StreamMeasure, WorkerCost
+from penstock.telemetry import costs, usage
+from penstock.telemetry.drift import Measure, drifts
+from penstock.telemetry.extrapolate import estimate_missing
+from penstock.telemetry.findings import CostFit, Findings, NotReady
+from penstock.telemetry.quality import HostSpan, skewed_clocks
+from penstock.telemetry.streams import stream_sums
+
+#: Figures are given to nine digits: the order in which Spark adds up shows in the sixteenth.
+_DIGITS = 9
+_FEWEST_MINUTES = 3
+#: The interquartile range of a normal distribution, in standard deviations.
+_IQR_SIGMAS = 1.349
+#: A median is this much less precise than a mean.
+_MEDIAN_FACTOR = 1.2533
+
+
+def find(rates: DataFrame, streams: DataFrame, traffic: DataFrame, workers: DataFrame) -> Findings:
+    """Fit and add up everything; this is where Spark works and the results become small."""
+    counts = costs.group_counts(rates).collect()
+    rows = _row_names((str(row["topology"]), str(row["component"])) for row in counts)
+    fits = _fit_all(rates, counts)
+    measures, stream_measures = _streams(streams, traffic)
+    cost_measures = [
+        Measure(rows[f.topology, f.component], f.machine_type, "e",
+                f.e_first, f.e_first_error, f.e_last, f.e_last_error)
+        for f in fits if not f.not_ready
+    ]  # fmt: skip
+    not_ready = [
+        NotReady(rows[f.topology, f.component], f.machine_type, f.not_ready)
+        for f in fits
+        if f.not_ready
+    ]
+    return Findings(
+        fits=tuple(fits),
+        rows=rows,
+        streams=tuple(stream_measures),
+        workers=tuple(_worker_costs(workers)),
+        memory_mb=_memory(counts, rows),
+        drift=tuple(drifts([*cost_measures, *measures])),
+        not_ready=tuple(not_ready),
+    )
+
+
+def _row_names(components: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """A component's own name, with its topology's in front where two topologies share it."""
+    distinct = sorted(set(components))
+    used = Counter(component for _, component in distinct)
+    return {(t, c): c if used[c] == 1 else f"{t}.{c}" for t, c in distinct}
+
+
+def _fit_all(rates: DataFrame, counts: list[Any]) -> list[CostFit]:
+    group_frame = rates.sparkSession.createDataFrame(
+        [(*(row[name] for name in costs.GROUP), row["samples"]) for row in counts],
+        "topology string, component string, machine_type string, samples bigint",
+    )
+    measurements = costs.points(rates, costs.instances(rates))
+    sample = costs.sampled(measurements, group_frame)
+    fitted = costs.fits(sample).persist(StorageLevel.MEMORY_AND_DISK)
+    try:
+        found = [CostFit(**row.asDict()) for row in fitted.collect()]
+        if any(f.samples > costs.MOST_SAMPLED for f in found):
+            sums = costs.all_window_sums(measurements, fitted).collect()
+            by_group = {tuple(row[name] for name in costs.GROUP): row.asDict() for row in sums}
+            found = [_refined(f, by_group) for f in found]
+    finally:
+        fitted.unpersist()
+    have = {(f.topology, f.component, f.machine_type) for f in found}
+    silent = [row for row in counts if tuple(row[name] for name in costs.GROUP) not in have]
+    found += [_silent(row) for row in silent]
+    return sorted(found, key=lambda f: (f.topology, f.component, f.machine_type))
+
+
+def _refined(found: CostFit, sums: Mapping[tuple[Any, ...], dict[str, Any]]) -> CostFit:
+    own = sums.get((found.topology, found.component, found.machine_type))
+    return found if own is None else costs.refined(found, own)
+
+
+def _silent(row: Any) -> CostFit:
+    """A group without a single usable window: say what is missing."""
+    if row["with_cpu"] == 0:
+        why = "no CPU measured; execute times are wall clock and say nothing about it"
+    elif row["with_rate"] == 0:
+        why = "no tuple counts"
+    else:
+        why = "no window with both tuple counts and CPU outside the warm-up"
+    return CostFit(row["topology"], row["component"], row["machine_type"], 0, not_ready=why)
+
+
+def _memory(
+    counts: list[Any], rows: Mapping[tuple[str, str], str]
+) -> tuple[tuple[str, float], ...]:
+    """Memory of an instance: the most that is usual on any machine type."""
+    most: dict[str, float] = {}
+    for row in counts:
+        if row["memory_mb"] is not None:
+            name = rows[row["topology"], row["component"]]
+            most[name] = max(most.get(name, 0.0), _rounded(row["memory_mb"]))
+    return tuple(sorted(most.items()))
+
+
+def _worker_costs(workers: DataFrame) -> list[WorkerCost]:
+    found = []
+    for row in usage.worker_overheads(workers).orderBy("machine_type").collect():
+        if row["minutes"] < _FEWEST_MINUTES:
+            continue
+        low, middle, high = row["quartiles"]
+        sigma = (high - low) / _IQR_SIGMAS
+        error = _MEDIAN_FACTOR * sigma / np.sqrt(row["minutes"])
+        found.append(WorkerCost(row["machine_type"], _rounded(max(middle, 0.0)), _rounded(error)))
+    return found
+
+
+# -- streams -----------------------------------------------------------------------------------
+
+
+def _streams(blocks: DataFrame, traffic: DataFrame) -> tuple[list[Measure], list[StreamMeasure]]:
+    """Selectivity and size of every stream towards everyone who takes it, and its drift."""
+    halves: dict[tuple[str, str, str], list[Any]] = {}
+    for row in stream_sums(blocks).orderBy("topology", "component", "stream", "late").collect():
+        halves.setdefault((row["topology"], row["component"], row["stream"]), []).append(row)
+    measures = []
+    for (_, component, stream), parts in halves.items():
+        if len(parts) == 2:
+            (before, before_error), (after, after_error) = (_selectivity([p]) for p in parts)
+            name = f"{component} ({stream})"
+            measures.append(
+                Measure(name, "", "selectivity", before, before_error, after, after_error)
+            )
+    return measures, _stream_measures(halves, traffic)
+
+
+def _stream_measures(
+    halves: Mapping[tuple[str, str, str], list[Any]], traffic: DataFrame
+) -> list[StreamMeasure]:
+    keys = ["topology", "source", "stream", "target"]
+    by_hour = traffic.groupBy(*keys, "hour").agg(
+        F.sum("tuples_per_s").alias("tuples_per_s"),
+        F.sum("tuples").alias("tuples"),
+        F.sum("bytes").alias("bytes"),
+    )
+    edges = by_hour.groupBy(*keys).agg(
+        F.avg("tuples_per_s").alias("tuples_per_s"),
+        (F.sum("bytes") / F.sum("tuples")).alias("tuple_bytes"),
+    )
+    found = []
+    several = len({topology for topology, _, _ in halves}) > 1
+    for edge in edges.orderBy(*keys).collect():
+        parts = halves.get((edge["topology"], edge["source"], edge["stream"]), [])
+        value, error = _selectivity(parts)
+        found.append(
+            StreamMeasure(
+                source=edge["source"],
+                target=edge["target"],
+                name=edge["stream"],
+                topology=edge["topology"] if several else "",
+                selectivity=_finite(value),
+                selectivity_error=_finite(error),
+                tuple_bytes=_finite(_tuple_bytes(parts, edge["tuple_bytes"])),
+                tuples_per_s=_finite(edge["tuples_per_s"]),
+            )
+        )
+    return found
+
+
+def _selectivity(parts: list[Any]) -> tuple[float, float]:
+    """Tuples out per tuple in, and its standard error from how blocks differ."""
+    i, o, ii, io, oo, n = (
+        float(sum(part[name] for part in parts)) for name in ("i", "o", "ii", "io", "oo", "blocks")
+    )
+    if i <= 0:
+        return np.nan, np.nan
+    ratio = o / i
+    if n < 3:
+        return ratio, np.nan
+    scatter = max(oo - 2 * ratio * io + ratio**2 * ii, 0.0)
+    small = stats.t.ppf(0.975, n - 1) / 1.959964
+    return ratio, float(np.sqrt(scatter * n / (n - 1)) / i * small)
+
+
+def _tuple_bytes(parts: list[Any], received: float | None) -> float:
+    """Size by what was sent; by what was received where the sender did not say."""
+    tuples = sum(part["sized_tuples"] or 0.0 for part in parts)
+    if tuples > 0:
+        return float(sum(part["bytes"] or 0.0 for part in parts) / tuples)
+    return np.nan if received is None else float(received)
+
+
+# -- the profile -------------------------------------------------------------------------------
+
+
+def profile_of(
+    found: Findings, *, name: str, source: str, extrapolate: bool = True
+) -> Profile | None:
+    """The profile of what is ready, with unmeasured pairs estimated; ``None`` where nothing is."""
+    ready = [f for f in found.fits if not f.not_ready]
+    if not ready:
+        return None
+    measured = [_cost(found.rows[f.topology, f.component], f) for f in ready]
+    estimated = _extrapolated(measured) if extrapolate else []
+    by_place = sorted([*measured, *estimated], key=lambda c: (c.row, c.machine_type))
+    rows = {cost.row for cost in by_place}
+    return Profile(
+        name=name,
+        costs=tuple(by_place),
+        memory_mb=tuple((row, mb) for row, mb in found.memory_mb if row in rows),
+        streams=found.streams,
+        workers=found.workers,
+        origin=Origin.MEASURED,
+        source=source,
+    )
+
+
+def _cost(row: str, fit: CostFit) -> Cost:
+    bent = fit.form != FormKind.LINEAR
+    form = fit.cpu_form
+    rounded = replace(
+        form, e=_rounded(form.e), met=_rounded(form.met), spin=_rounded(form.spin),
+        shape=_rounded(form.shape), instances=_rounded(form.instances),
+    )  # fmt: skip
+    return Cost(
+        row=row,
+        machine_type=fit.machine_type,
+        e=_rounded(fit.e),
+        met=_rounded(fit.met),
+        e_error=_rounded(fit.e_error),
+        met_error=_rounded(fit.met_error),
+        samples=fit.samples,
+        form=rounded if bent else None,
+        linear_error=_rounded(fit.linear_error) if bent else None,
+        rate_most=_rounded(fit.rate_most),
+    )
+
+
+def _extrapolated(measured: list[Cost]) -> list[Cost]:
+    """Costs of the pairs never measured, from the rest of the table."""
+    have = {(c.row, c.machine_type): c for c in measured}
+    rows, types = sorted({c.row for c in measured}), sorted({c.machine_type for c in measured})
+    wanted = [(row, kind) for row in rows for kind in types if (row, kind) not in have]
+    e = estimate_missing({k: (c.e, c.e_error or 0.0) for k, c in have.items()}, wanted)
+    # MET of zero has no logarithm: a hundredth of a point stands for it.
+    met = estimate_missing(
+        {k: (max(c.met, 0.01), max(c.met_error or 0.0, 0.01)) for k, c in have.items()}, wanted
+    )
+    return [
+        Cost(
+            row, kind, e=_rounded(e[row, kind].value), met=_rounded(met[row, kind].value),
+            e_error=_rounded(e[row, kind].error), met_error=_rounded(met[row, kind].error),
+            extrapolated=True,
+        )
+        for row, kind in wanted
+        if (row, kind) in e and (row, kind) in met
+    ]  # fmt: skip
+
+
+def clocks(rates: DataFrame) -> dict[str, float]:
+    """Hosts whose clock is off, and by how many seconds."""
+    spans = rates.groupBy("topology", "run", "host").agg(
+        F.min("time_ms").alias("first_ms"),
+        F.max("time_ms").alias("last_ms"),
+        F.max(F.col("window_s") * 1000).alias("window_ms"),
+    )
+    return skewed_clocks(
+        HostSpan(
+            f"{r['topology']}/{r['run']}", r["host"], r["first_ms"], r["last_ms"], r["window_ms"]
+        )
+        for r in spans.collect()
+    )
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.{_DIGITS}g}")
+
+
+def _finite(value: float | None) -> float | None:
+    return None if value is None or not np.isfinite(value) else _rounded(value)

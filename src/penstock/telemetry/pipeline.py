@@ -1,0 +1,289 @@
+"""The pipeline from end to end: telemetry in, tables and a profile out, once or for ever.
+
+History and live data go the same way, through Structured Streaming: over history the stream ends
+when all files are read, live it goes on. Spark's checkpoint remembers which files were read, the
+store remembers which batches it has, so after a crash every file is counted once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from penstock.errors import InputError
+from penstock.model.profile import Profile
+from penstock.model.telemetry import Sample
+from penstock.telemetry import measure, storm_log
+from penstock.telemetry.clean import Settings
+from penstock.telemetry.drift import Drift, between_profiles
+from penstock.telemetry.findings import Findings, Measured
+from penstock.telemetry.ingest import from_columns, from_lines
+from penstock.telemetry.quality import Quality
+from penstock.telemetry.schemas import PROFILE, RECORD
+from penstock.telemetry.source import Source, SourceFormat
+from penstock.telemetry.store import Manifest, Store
+from penstock.telemetry.tables import Tables
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming import StreamingQuery
+
+#: Told what is being done, in words, while it is done.
+Progress = Callable[[str], None]
+
+
+def _silent(_: str) -> None:
+    pass
+
+
+@dataclass
+class Pipeline:
+    """One store and what is done with it."""
+
+    spark: SparkSession
+    store: Store
+    settings: Settings = field(default_factory=Settings)
+    #: Machine type by host, for records that do not say.
+    machine_types: Mapping[str, str] = field(default_factory=dict)
+    clock: Callable[[], float] = time.time
+    progress: Progress = _silent
+    extrapolate: bool = True
+
+    @property
+    def tables(self) -> Tables:
+        return Tables(self.store, self.settings)
+
+    # -- in -----------------------------------------------------------------------------------
+
+    def take_in_history(self, source: Source) -> None:
+        """Read every file of the source that was not read yet."""
+        query = self._query(source).trigger(availableNow=True).start()
+        _wait(query)
+
+    def follow(
+        self,
+        source: Source,
+        on_refresh: Callable[[Measured], None],
+        *,
+        every_s: float = 10.0,
+        stop: Callable[[], bool] = lambda: False,
+        most_files: int | None = None,
+    ) -> None:
+        """Read files as they come, and bring tables and profile up to date after each batch."""
+        # What a run before this one took in but did not get to compute.
+        self.tables.compute()
+
+        def refresh() -> None:
+            on_refresh(self.measure())
+
+        writer = self._query(source, refresh, most_files)
+        query = writer.trigger(processingTime=f"{every_s} seconds").start()
+        try:
+            while query.isActive and not stop():
+                query.awaitTermination(1)
+        finally:
+            query.stop()
+        _wait(query)
+
+    def take_in_samples(self, samples: Iterable[Sample], name: str) -> None:
+        """Records made by a reader in Python, such as answers of Storm's UI."""
+        rows = [sample.to_dict() for sample in samples]
+        frame = self.spark.createDataFrame(
+            [tuple(row.get(f) for f in RECORD.names) for row in rows], RECORD
+        ).withColumn("file", F.lit(name))
+        self.tables.take_in(from_columns(frame, self.machine_types, self._now_ms()), _safe(name))
+
+    def _query(
+        self,
+        source: Source,
+        after: Callable[[], None] | None = None,
+        most_files: int | None = None,
+    ) -> Any:
+        identity = hashlib.sha256(source.location.encode()).hexdigest()[:10]
+
+        def batch(frame: DataFrame, number: int) -> None:
+            key = f"{identity}-{number:06d}"
+            if not self.tables.is_taken_in(key):
+                self.progress(f"taking in batch {number}")
+                self.tables.take_in(self._judged(source, frame), key)
+            if after is not None:
+                after()
+
+        stream = source.stream(self.spark, most_files)
+        checkpoint = f"{self.store.root}/checkpoint/{identity}"
+        return stream.writeStream.foreachBatch(batch).option("checkpointLocation", checkpoint)
+
+    def _judged(self, source: Source, frame: DataFrame) -> DataFrame:
+        match source.format:
+            case SourceFormat.PARQUET:
+                return from_columns(frame, self.machine_types, self._now_ms())
+            case SourceFormat.STORM_LOG:
+                return self._judged_storm_log(frame)
+        return from_lines(frame, self.machine_types, self._now_ms())
+
+    def _judged_storm_log(self, frame: DataFrame) -> DataFrame:
+        read = storm_log.read_log(frame)
+        good = from_columns(read.records, self.machine_types, self._now_ms())
+        return good.unionByName(read.set_aside, allowMissingColumns=True)
+
+    def _now_ms(self) -> int:
+        return int(self.clock() * 1000)
+
+    # -- out ----------------------------------------------------------------------------------
+
+    def measure(self, baseline: Profile | None = None, name: str = "measured") -> Measured:
+        """Bring the tables up to date, fit the profile, and write both."""
+        self.progress("cleaning, windows, traffic")
+        manifest = self.tables.compute()
+        read = {t: self.store.read(manifest, t) for t in ("rates", "streams", "traffic", "workers")}
+        self.progress("fitting costs")
+        found = measure.find(**read)
+        profile = measure.profile_of(
+            found, name=name, source=self._source_note(manifest), extrapolate=self.extrapolate
+        )
+        drift = found.drift
+        if baseline is not None and profile is not None:
+            drift = tuple(between_profiles(baseline, profile))
+        self._write_results(manifest, found, profile, drift)
+        return Measured(profile, found, self._quality(manifest, found, read), drift)
+
+    def _source_note(self, manifest: Manifest) -> str:
+        records = self.tables.records_in(manifest)
+        hours = sorted(manifest.parts.get("rates", {}))
+        span = f", {hours[0]}h to {hours[-1]}h UTC" if hours else ""
+        return f"telemetry, {records} records{span}"
+
+    def _write_results(
+        self,
+        manifest: Manifest,
+        found: Findings,
+        profile: Profile | None,
+        drift: tuple[Drift, ...],
+    ) -> None:
+        part = f"{manifest.number + 1:08d}"
+        rows = _profile_rows(found, profile)
+        frame = self.spark.createDataFrame(rows, PROFILE)
+        changed = self.spark.createDataFrame(
+            [
+                (d.row, d.machine_type, d.measure, d.before, d.after, d.change, d.confidence,
+                 d.drifted)
+                for d in drift
+            ],
+            "row string, machine_type string, measure string, before double, after double, "
+            "change double, confidence double, drifted boolean",
+        )  # fmt: skip
+        for table, content in (("profile", frame), ("drift", changed)):
+            folders = self.store.write(table, content.coalesce(1), part, by_hour=False)
+            old = manifest.parts.get(table, {})
+            manifest = manifest.with_parts(table, folders, replacing=old)
+        self.store.commit(manifest)
+
+    def _quality(
+        self, manifest: Manifest, found: Findings, read: Mapping[str, DataFrame]
+    ) -> Quality:
+        set_aside = self.tables.set_aside(manifest)
+        records = self.tables.records_in(manifest)
+        statuses = read["rates"].groupBy("status").count().collect()
+        spans = (
+            read["rates"]
+            .groupBy("topology", "run", "task")
+            .agg(
+                F.sum("window_s").alias("seen"),
+                ((F.max("time_ms") - F.min("time_ms")) / 1000 + F.first("window_s")).alias("span"),
+            )
+        )
+        covered = spans.agg(F.sum("seen").alias("seen"), F.sum("span").alias("span")).collect()[0]
+        estimated = read["traffic"].agg(F.avg(F.col("estimated").cast("int"))).collect()[0][0]
+        return Quality(
+            records_in=records,
+            kept=records - sum(set_aside.values()),
+            set_aside=set_aside,
+            windows={row["status"]: int(row["count"]) for row in statuses},
+            costs_known=sum(not f.not_ready for f in found.fits),
+            costs_seen=len(found.fits),
+            time_covered=min(1.0, covered["seen"] / covered["span"]) if covered["span"] else 0.0,
+            clocks_ahead_s=measure.clocks(read["rates"]),
+            traffic_estimated=float(estimated or 0.0),
+        )
+
+
+def build_profile(
+    spark: SparkSession,
+    source: Source,
+    settings: Settings | None = None,
+    *,
+    store: str | None = None,
+    **options: Any,
+) -> Measured:
+    """Telemetry of a source to its profile; the tables stay where ``store`` says, if it does."""
+    if store is not None:
+        return _build(spark, source, settings, store, options)
+    with tempfile.TemporaryDirectory(prefix="penstock-tables-") as folder:
+        return _build(spark, source, settings, folder, options)
+
+
+def _build(
+    spark: SparkSession,
+    source: Source,
+    settings: Settings | None,
+    folder: str,
+    options: Mapping[str, Any],
+) -> Measured:
+    pipeline = Pipeline(spark, Store(spark, folder), settings or Settings(), **options)
+    pipeline.take_in_history(source)
+    return pipeline.measure()
+
+
+def _wait(query: StreamingQuery) -> None:
+    """Until the stream ends; an error of ours comes out as itself, not as Spark's wrapping."""
+    from pyspark.errors import StreamingQueryException
+
+    try:
+        query.awaitTermination()
+    except StreamingQueryException as error:
+        if "FileNotFound" in str(error):
+            raise InputError(f"a file went away while it was read: {error}") from error
+        raise
+
+
+def _profile_rows(found: Findings, profile: Profile | None) -> list[tuple[Any, ...]]:
+    memory = dict(found.memory_mb)
+    rows: list[tuple[Any, ...]] = []
+    for fit in found.fits:
+        row = found.rows[fit.topology, fit.component]
+        ready = not fit.not_ready
+        spread = fit.scatter_floor + fit.scatter_slope * (fit.e * fit.rate_most + fit.met)
+        figures = (fit.e, fit.e_error, fit.met, fit.met_error)
+        rows.append(
+            (
+                row, fit.topology, fit.component, fit.machine_type, fit.samples,
+                *(figures if ready else (None,) * 4), memory.get(row), fit.form or None,
+                *(_known(v) for v in
+                  (fit.r_squared, spread, fit.rate_least, fit.rate_most, fit.linear_error)),
+                False, fit.not_ready or None,
+            )
+        )  # fmt: skip
+    for cost in profile.costs if profile else ():
+        if cost.extrapolated:
+            rows.append(
+                (
+                    cost.row, None, None, cost.machine_type, 0, cost.e, cost.e_error, cost.met,
+                    cost.met_error, memory.get(cost.row), None, None, None, None, None, None,
+                    True, None,
+                )
+            )  # fmt: skip
+    return rows
+
+
+def _known(value: float) -> float | None:
+    return None if value != value else float(value)
+
+
+def _safe(name: str) -> str:
+    return hashlib.sha256(name.encode()).hexdigest()[:16]

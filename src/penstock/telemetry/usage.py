@@ -1,0 +1,66 @@
+"""What worker processes and machines used."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from penstock.telemetry.clean import USED
+
+_MINUTE_MS = 60_000
+
+
+def worker_minutes(rates: DataFrame) -> DataFrame:
+    """CPU of each worker process by minute: of the whole process, and of its tasks together."""
+    worker = ("topology", "run", "host", "machine_type", "worker", "hour")
+    # All tasks of a worker report at the same moment, each with the worker's own figure.
+    moments = (
+        rates.where(F.col("status") == USED)
+        .groupBy(*worker, "time_ms")
+        .agg(
+            F.max("worker_cpu_points").alias("worker_cpu_points"),
+            # Unknown for one task is unknown for the sum.
+            F.when(F.count("cpu_points") == F.count("*"), F.sum("cpu_points")).alias(
+                "tasks_cpu_points"
+            ),
+            F.max("worker_memory_mb").alias("worker_memory_mb"),
+            F.count("*").alias("tasks"),
+        )
+    )
+    return moments.groupBy(*worker, F.floor(F.col("time_ms") / _MINUTE_MS).alias("minute")).agg(
+        F.avg("worker_cpu_points").alias("worker_cpu_points"),
+        F.avg("tasks_cpu_points").alias("tasks_cpu_points"),
+        # The median of the minute: one wild reading of one task would spoil the mean.
+        F.median(F.col("worker_cpu_points") - F.col("tasks_cpu_points")).alias("own_cpu_points"),
+        F.max("worker_memory_mb").alias("worker_memory_mb"),
+        F.max("tasks").alias("tasks"),
+    )
+
+
+def utilisation(workers: DataFrame) -> DataFrame:
+    """What each machine used in each hour; its workers' processes where known, else their tasks."""
+    used = F.coalesce("worker_cpu_points", "tasks_cpu_points")
+    machines = workers.groupBy("host", "machine_type", "hour", "minute").agg(
+        F.sum(used).alias("cpu_points"),
+        F.sum("worker_memory_mb").alias("memory_mb"),
+        F.count("*").alias("workers"),
+    )
+    return machines.groupBy("host", "machine_type", "hour").agg(
+        F.count("*").alias("minutes"),
+        F.max("workers").alias("workers"),
+        F.avg("cpu_points").alias("cpu_points_mean"),
+        F.percentile_approx("cpu_points", 0.95, 10_000).alias("cpu_points_p95"),
+        F.max("cpu_points").alias("cpu_points_most"),
+        F.max("memory_mb").alias("memory_mb_most"),
+    )
+
+
+def worker_overheads(workers: DataFrame) -> DataFrame:
+    """What a worker process costs beside its tasks, by machine type."""
+    known = workers.where("own_cpu_points is not null")
+    quartiles = F.percentile_approx(
+        "own_cpu_points", F.array(F.lit(0.25), F.lit(0.5), F.lit(0.75)), 10_000
+    )
+    return known.groupBy("machine_type").agg(
+        quartiles.alias("quartiles"), F.count("*").alias("minutes")
+    )
