@@ -19,6 +19,8 @@ KEY = ("topology", "run", "task", "time_ms")
 #: A series of totals belongs to one task in one worker process.
 _SERIES = ("topology", "run", "task", "host", "worker")
 
+_HOUR_MS = 3_600_000
+
 #: Values of the column status.
 USED, BASELINE, WARM_UP, UNKNOWN = "used", "baseline", "warm-up", "unknown"
 
@@ -40,60 +42,77 @@ def repeated_keys(samples: DataFrame) -> DataFrame:
     )
 
 
-def set_aside_repeats(samples: DataFrame, repeated: DataFrame) -> tuple[DataFrame, DataFrame]:
-    """Samples without repeats, and those set aside with the reason.
+def doubtful(samples: DataFrame, repeated: DataFrame) -> DataFrame:
+    """Records whose key occurs more than once, with the reason to set them aside, if any.
 
     Of equal records one stays. Records that contradict each other are all set aside: nothing says
     which of them is true, and taking the first would depend on the order of arrival.
     """
-    flagged = samples.withColumn("key_hash", _key_hash()).join(
-        repeated.withColumn("repeated", F.lit(True)), "key_hash", "left"
-    )
-    clear = flagged.where("repeated is null").select(*samples.columns)
     same_key = Window.partitionBy(*KEY)
     content = F.xxhash64(*[f.name for f in SAMPLE_FIELDS])
-    doubtful = (
-        flagged.where("repeated")
+    contradicted = F.min("content").over(same_key) != F.max("content").over(same_key)
+    place = F.row_number().over(same_key.orderBy("content", "file"))
+    return (
+        samples.withColumn("key_hash", _key_hash())
+        .join(repeated, "key_hash", "left_semi")
+        .drop("key_hash")
         .withColumn("content", content)
         .withColumn(
-            "contradicted", F.min("content").over(same_key) != F.max("content").over(same_key)
-        )
-        .withColumn("place", F.row_number().over(same_key.orderBy("content", "file")))
-        .withColumn(
             "reason",
-            F.when(F.col("contradicted"), Reason.CONFLICT.value).when(
-                F.col("place") > 1, Reason.DUPLICATE.value
-            ),
+            F.when(contradicted, Reason.CONFLICT.value).when(place > 1, Reason.DUPLICATE.value),
         )
+        .drop("content")
     )
-    kept = clear.unionByName(doubtful.where("reason is null").select(*samples.columns))
-    aside = doubtful.where("reason is not null").select(
+
+
+def without_repeats(samples: DataFrame, repeated: DataFrame, judged: DataFrame) -> DataFrame:
+    """Every sample once: those never in doubt, and those of the doubtful that stay."""
+    clear = (
+        samples.withColumn("key_hash", _key_hash())
+        .join(repeated, "key_hash", "left_anti")
+        .drop("key_hash")
+    )
+    return clear.unionByName(judged.where("reason is null").select(*samples.columns))
+
+
+def set_aside(judged: DataFrame) -> DataFrame:
+    """Of the doubtful, what goes into quarantine."""
+    return judged.where("reason is not null").select(
         F.to_json(F.struct(*[f.name for f in SAMPLE_FIELDS])).cast("binary").alias("raw"),
         "reason",
         F.lit("").alias("field"),
         "file",
         "hour",
     )
-    return kept, aside
 
 
 def _key_hash() -> Column:
     return F.xxhash64(*KEY)
 
 
-def differences(samples: DataFrame, settings: Settings) -> DataFrame:
-    """Every row as counts of its own window, with the status that says what it is good for."""
+def differences(samples: DataFrame, settings: Settings, *, totals: bool = True) -> DataFrame:
+    """Every row as counts of its own window, with the status that says what it is good for.
+
+    ``totals`` says that there may be totals among the samples; else none are looked for.
+    """
     delta = samples.where(F.col("counters") == Counters.DELTA.value).withColumn(
         "status", _status(settings, F.lit(False))
     )
+    if not totals:
+        return delta
     series = Window.partitionBy(*_SERIES).orderBy("time_ms")
     counted = ("inputs", "outputs", "produced", "uptime_s", "time_ms")
+    last = F.lag(F.struct(*counted)).over(series)
+    # Live, only the hour before is at hand: history must not look further back.
+    hours = F.floor(F.col("time_ms") / _HOUR_MS) - F.floor(last["time_ms"] / _HOUR_MS)
     total = samples.where(F.col("counters") == Counters.TOTAL.value).withColumn(
-        "before", F.lag(F.struct(*counted)).over(series)
+        "before", F.when(hours <= 1, last)
     )
     before = F.col("before")
     total = (
         total.withColumn("window_ms", F.col("time_ms") - before["time_ms"])
+        # Not counted the time before: the first of its series, not what came since the start.
+        .withColumn("begins", _begins("inputs") | _begins("outputs"))
         .withColumn("inputs", _since("inputs", ("component", "stream", "task")))
         .withColumn("outputs", _since("outputs", ("stream",)))
         .withColumn("produced", F.col("produced") - before["produced"])
@@ -105,8 +124,12 @@ def differences(samples: DataFrame, settings: Settings) -> DataFrame:
         | (F.col("uptime_s") < before["uptime_s"]),
         F.lit(False),
     )
-    total = total.withColumn("status", _status(settings, before.isNull() | fell)).drop("before")
-    return delta.unionByName(total)
+    total = total.withColumn("status", _status(settings, before.isNull() | F.col("begins") | fell))
+    return delta.unionByName(total.drop("before", "begins"))
+
+
+def _begins(name: str) -> Column:
+    return F.col(name).isNotNull() & F.col("before")[name].isNull()
 
 
 def _since(name: str, key: tuple[str, ...]) -> Column:

@@ -233,10 +233,10 @@ def all_window_sums(measurements: DataFrame, fitted: DataFrame) -> DataFrame:
     joined = joined.withColumns({"w": w, "j": j, "residual": residual})
     w, j, r = F.col("w"), F.col("j"), F.col("residual")
     terms = {
-        "axx": w * (x * x - v), "ax": w * x, "a1": w,
+        "axx": w * x * x - j * v, "ax": w * x, "a1": w,
         "bx": w * x * F.col("y"), "b1": w * F.col("y"),
         "jxx": j * (x * x - v), "jx": j * x, "j1": j,
-        "g1": w * (x * r + F.col("e") * v), "g2": w * r,
+        "g1": w * x * r + j * F.col("e") * v, "g2": w * r,
     }  # fmt: skip
     by_cluster = joined.groupBy(*GROUP, "cluster").agg(
         *[F.sum(terms[name]).alias(name) for name in _SUMS]

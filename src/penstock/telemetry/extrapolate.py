@@ -19,6 +19,8 @@ from penstock.model.arrays import FloatMatrix, FloatVector
 ASSUMED_INTERACTION = 0.2
 #: Entries more than needed for the fit, from which the interaction can be seen.
 _FEWEST_SPARE = 3
+#: The interaction assumed goes on counting as much as this many spare entries.
+_DOUBT = 0.25
 
 
 @dataclass(frozen=True)
@@ -98,4 +100,6 @@ def _interaction(basis: FloatMatrix, logs: FloatVector, errors: FloatVector) -> 
     # Method of moments; few spare entries know their spread badly, hence the wider half.
     variance = float(residual @ residual) / spare - float(np.mean(errors**2))
     widened = max(variance, 0.0) * (1 + 2 / spare)
-    return float(np.sqrt(widened))
+    # A few entries that agree by chance do not prove that there is none.
+    doubt = _DOUBT * ASSUMED_INTERACTION**2
+    return float(np.sqrt((spare * widened + doubt) / (spare + _DOUBT)))

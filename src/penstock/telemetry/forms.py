@@ -70,11 +70,25 @@ def choose(points: Points) -> Choice:
 
 
 def shows_bend(points: Points, line: Fitted) -> bool:
-    """Whether residuals, averaged in slices of the rate, stray from zero by more than chance."""
-    order = np.argsort(points.rate, kind="stable")
-    slices = np.array_split(order, min(_BINS, len(points) // 10 or 1))
+    """Whether residuals, averaged in slices, stray from zero by more than chance.
+
+    Slices of the rate show a bend, slices by the number of executors show crowding.
+    """
+    by_rate = np.argsort(points.rate, kind="stable")
+    slices = np.array_split(by_rate, min(_BINS, len(points) // 10 or 1))
     if len(slices) < 4:
         return False
+    if _strays(points, line, slices):
+        return True
+    by_instances = np.argsort(points.instances, kind="stable")
+    return _varies(points) and _strays(points, line, np.array_split(by_instances, len(slices)))
+
+
+def _varies(points: Points) -> bool:
+    return bool(points.instances.max() > 1.5 * points.instances.min())
+
+
+def _strays(points: Points, line: Fitted, slices: list[IntVector]) -> bool:
     sigma = line.scatter.at(points.cpu - line.residuals)
     total, largest = 0.0, 0.0
     for s in slices:
@@ -100,7 +114,7 @@ def _fitters(points: Points) -> dict[FormKind, _Fitter]:
     }
     if float(np.quantile(points.cpu, 0.99)) > 0:
         fitters[FormKind.SATURATING] = _fit_saturating
-    if points.instances.max() > 1.5 * points.instances.min():
+    if _varies(points):
         fitters[FormKind.CROWDING] = _fit_crowding
     return fitters
 

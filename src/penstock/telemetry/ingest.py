@@ -14,6 +14,7 @@ from operator import or_
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 from penstock.errors import Finding, InputError
 from penstock.model.telemetry import (
@@ -99,12 +100,38 @@ def from_columns(frame: DataFrame, types: Mapping[str, str], now_ms: int) -> Dat
     require_columns(frame)
     have = set(frame.columns)
     columns = [
-        (F.col(f.name) if f.name in have else F.lit(None)).cast(spark_type(f)).alias(f.name)
+        (_by_name(frame, f) if f.name in have else F.lit(None)).cast(spark_type(f)).alias(f.name)
         for f in SAMPLE_FIELDS
     ]
     typed = frame.select("file", F.struct(*columns).alias("typed"))
     checks = _value_checks(types, now_ms)
     return _judged(typed, checks, types, raw=F.to_json("typed").cast("binary"))
+
+
+def _by_name(frame: DataFrame, f: SampleField) -> Column:
+    """A column whose entries have their fields in our order: Spark casts them by position."""
+    column = F.col(f.name)
+    if f.type not in _ENTRY_FIELDS:
+        return column
+    have = _entry_types(frame.schema[f.name].dataType)
+    if list(have) == [entry.name for entry in _ENTRY_FIELDS[f.type]]:
+        return column
+
+    def ordered(entry: Column) -> Column:
+        values = [
+            (entry[e.name] if e.name in have else F.lit(None)).cast(spark_type(e)).alias(e.name)
+            for e in _ENTRY_FIELDS[f.type]
+        ]
+        return F.when(entry.isNotNull(), F.struct(*values))
+
+    return F.transform(column, ordered)
+
+
+def _entry_types(seen: T.DataType) -> dict[str, T.DataType]:
+    """Types of the fields of a list's entries; none where it is no list of such."""
+    if isinstance(seen, T.ArrayType) and isinstance(seen.elementType, T.StructType):
+        return {entry.name: entry.dataType for entry in seen.elementType.fields}
+    return {}
 
 
 def _once(frame: DataFrame, **columns: Column) -> DataFrame:
@@ -126,20 +153,22 @@ def require_columns(frame: DataFrame) -> None:
             if f.required and f.name != "machine_type":
                 findings.append(Finding("missing column", field=f.name))
             continue
-        seen = have[f.name].simpleString()
-        if not _castable(seen, f):
-            wanted = RECORD[f.name].dataType.simpleString()
+        if not _castable(have[f.name], f):
+            seen, wanted = have[f.name].simpleString(), RECORD[f.name].dataType.simpleString()
             findings.append(Finding(f"column is {seen}, expected {wanted}", field=f.name))
     if findings:
         raise InputError(*findings)
 
 
-def _castable(seen: str, f: SampleField) -> bool:
-    if f.type in _NUMERIC:
-        return seen.startswith(_NUMBER_TYPES)
-    if f.type is FieldType.TEXT:
-        return seen == "string" or seen.startswith(_NUMBER_TYPES)
-    return seen.startswith("array<struct<")
+def _castable(seen: T.DataType, f: SampleField) -> bool:
+    if f.type in _ENTRY_FIELDS:
+        entries = _entry_types(seen)
+        return bool(entries) and all(
+            _castable(entries[entry.name], entry) if entry.name in entries else not entry.required
+            for entry in _ENTRY_FIELDS[f.type]
+        )
+    is_number = seen.simpleString().startswith(_NUMBER_TYPES)
+    return is_number or (f.type is FieldType.TEXT and seen.simpleString() == "string")
 
 
 # -- types -------------------------------------------------------------------------------------
@@ -149,8 +178,6 @@ def _from_text(f: SampleField, text: Column) -> Column:
     """A field from its text; null where it is absent, and where it cannot be that."""
     if f.type in _ENTRY_FIELDS:
         fields = _ENTRY_FIELDS[f.type]
-        as_text = ", ".join(f"`{entry.name}`: string" for entry in fields)
-        entries = F.from_json(F.when(text.startswith("["), text), f"array<struct<{as_text}>>")
 
         def typed(entry: Column) -> Column:
             values = [_from_text(field, entry[field.name]).alias(field.name) for field in fields]
@@ -158,10 +185,15 @@ def _from_text(f: SampleField, text: Column) -> Column:
             # A list that holds one thing of the wrong type is of the wrong type.
             return F.when(~reduce(or_, wrong), F.struct(*values))
 
-        return F.transform(entries, typed)
+        return F.transform(_entries_as_text(f, text), typed)
     if f.type is FieldType.TEXT:
         return F.when(~_nested(text), text)
     return _number(f, text)
+
+
+def _entries_as_text(f: SampleField, text: Column) -> Column:
+    as_text = ", ".join(f"`{entry.name}`: string" for entry in _ENTRY_FIELDS[f.type])
+    return F.from_json(F.when(text.startswith("["), text), f"array<struct<{as_text}>>")
 
 
 def _nested(text: Column) -> Column:
@@ -189,12 +221,24 @@ def _type_checks(text: Mapping[str, Column]) -> list[_Check]:
         unread = text[f.name].isNotNull() & _value(f.name).isNull()
         if f.type in _ENTRY_FIELDS:
             checks.append(_Check(unread, Reason.BAD_ENTRY, f.name))
+            checks += _entry_type_checks(f, text[f.name])
             continue
         if f.type is FieldType.WHOLE:
             infinite = F.trim(text[f.name], F.lit('"')).isin("NaN", "Infinity", "-Infinity")
             checks.append(_Check(infinite, Reason.NOT_FINITE, f.name))
         checks.append(_Check(unread, Reason.WRONG_TYPE, f.name))
     return checks
+
+
+def _entry_type_checks(f: SampleField, text: Column) -> list[_Check]:
+    """Which field of an entry could not be read: the entry as a whole is gone by now."""
+    entries = _entries_as_text(f, text)
+
+    def unread(field: SampleField) -> Column:
+        return F.exists(entries, lambda entry: _mistyped(field, entry[field.name]))
+
+    fields = _ENTRY_FIELDS[f.type]
+    return [_Check(unread(e), Reason.WRONG_TYPE, f"{f.name}.{e.name}") for e in fields]
 
 
 # -- values ------------------------------------------------------------------------------------

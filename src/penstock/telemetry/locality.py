@@ -3,8 +3,9 @@
 Storm's default scheduler sorts executors by task (components by name, ackers among them) and deals
 them to the workers in turn, workers in turn over hosts. Shuffle grouping in Storm 2 sends to
 instances in the same worker while they are not loaded, then to the same host. Both together decide
-which tuples are serialised: with 120 workers four bolts of 48 instances share hardly any worker,
-four of 64 share most of them, and node CPU falls although there are more executors.
+which tuples are serialised: with 120 workers a chain of four bolts keeps under a tenth of its
+transfers in the worker at 48 instances each and over 40 % at 64. The placement itself was not
+recorded; this is what Storm's source says it must have been.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ def edge_shares(
     dealt = dealt_workers(parallelism, workers)
     shares = np.zeros((len(edges), 2))
     for i, edge in enumerate(edges):
+        if edge.source not in dealt or edge.target not in dealt:
+            continue  # the jar that ran may differ from the source that was read
         here = dealt[edge.source][:, None]
         there = dealt[edge.target][None, :]
         for j, same in enumerate((here == there, here % nodes == there % nodes)):

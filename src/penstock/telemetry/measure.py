@@ -74,7 +74,7 @@ def _fit_all(rates: DataFrame, counts: list[Any]) -> list[CostFit]:
     sample = costs.sampled(measurements, group_frame)
     fitted = costs.fits(sample).persist(StorageLevel.MEMORY_AND_DISK)
     try:
-        found = [CostFit(**row.asDict()) for row in fitted.collect()]
+        found = [_fit_of(row.asDict()) for row in fitted.collect()]
         if any(f.samples > costs.MOST_SAMPLED for f in found):
             sums = costs.all_window_sums(measurements, fitted).collect()
             by_group = {tuple(row[name] for name in costs.GROUP): row.asDict() for row in sums}
@@ -85,6 +85,12 @@ def _fit_all(rates: DataFrame, counts: list[Any]) -> list[CostFit]:
     silent = [row for row in counts if tuple(row[name] for name in costs.GROUP) not in have]
     found += [_silent(row) for row in silent]
     return sorted(found, key=lambda f: (f.topology, f.component, f.machine_type))
+
+
+def _fit_of(row: dict[str, Any]) -> CostFit:
+    """Spark gives back a missing number as None."""
+    values: dict[str, Any] = {n: np.nan if value is None else value for n, value in row.items()}
+    return CostFit(**values)
 
 
 def _refined(found: CostFit, sums: Mapping[tuple[Any, ...], dict[str, Any]]) -> CostFit:

@@ -6,8 +6,9 @@
     CPU   = C · (1 − exp(−load / C))
 
 What is new against eq. 5, and why: tuples that stay in their worker are not serialised (``local``);
-executors that wait for input spin, those that wait under back-pressure do not, so ``met`` differs
-when a topology falls behind what is offered; producers and brokers on the same nodes cost CPU for
+executors that wait for input spin, and under back-pressure they spin differently, more in some
+plans and less in others, so ``met`` has a factor where a topology falls behind what is offered;
+producers and brokers on the same nodes cost CPU for
 what is offered, not for what gets in; a node near full load measures less than the sum of its
 parts. Each plan, machine type and pair has its own e and met, drawn to each other as far as the
 data say so (``shrinkage``).

@@ -148,8 +148,10 @@ def fit(basis: FloatMatrix, points: Points, start: FloatVector | None = None) ->
         if turn < _SCATTER_ROUNDS:
             scatter = scatter_of(level, y - level)
         sigma = scatter.at(level)
-        weights = bisquare((y - level) / sigma) / sigma**2
-        updated = np.linalg.pinv(_moments(basis, weights, v)) @ (basis.T @ (weights * y))
+        u = (y - level) / sigma
+        weights = bisquare(u) / sigma**2
+        moments = _moments(basis, weights, bisquare_slope(u) / sigma**2 * v)
+        updated = np.linalg.pinv(moments) @ (basis.T @ (weights * y))
         settled = np.allclose(updated, theta, rtol=1e-9, atol=1e-12)
         theta = updated
         if settled and turn >= _SCATTER_ROUNDS:
@@ -164,10 +166,14 @@ def _start(basis: FloatMatrix, points: Points) -> FloatVector:
     return theta
 
 
-def _moments(basis: FloatMatrix, weights: FloatVector, v: FloatVector) -> FloatMatrix:
-    """Weighted second moments with the part that is only error in the rate taken out."""
+def _moments(basis: FloatMatrix, weights: FloatVector, error: FloatVector) -> FloatMatrix:
+    """Weighted second moments with the part that is only error in the rate taken out.
+
+    An error d of the rate is in the residual too, so the score r(d) * d has the mean
+    -e * var(d) * E[r'] (Stein's lemma): what is taken out has the weight of the score's slope.
+    """
     moments = basis.T @ (weights[:, None] * basis)
-    moments[0, 0] -= float(weights @ v)
+    moments[0, 0] -= float(error.sum())
     return np.asarray(moments)
 
 
@@ -179,9 +185,10 @@ def _with_errors(
     sigma = scatter.at(level)
     u = residual / sigma
     weights = bisquare(u) / sigma**2
-    information = _moments(basis, bisquare_slope(u) / sigma**2, points.rate_variance)
+    slope = bisquare_slope(u) / sigma**2
+    information = _moments(basis, slope, slope * points.rate_variance)
     scores = (weights * residual)[:, None] * basis
-    scores[:, 0] += weights * theta[0] * points.rate_variance
+    scores[:, 0] += slope * theta[0] * points.rate_variance
     bread = np.linalg.pinv(information)
     variance = np.diag(bread @ _meat(scores, points, u) @ bread.T)
     errors = np.sqrt(np.maximum(variance, 0.0)) * small_sample_factor(

@@ -37,6 +37,8 @@ for argument do
 done
 exec {{java}} "$@"
 """
+#: Checking a record takes more code than Java compiles by itself; interpreted, it crawls.
+_JAVA_OPTIONS = "-Duser.timezone=UTC -XX:-DontCompileHugeMethods"
 _QUIET_LOG = """rootLogger.level = error
 rootLogger.appenderRef.stderr.ref = stderr
 appender.stderr.type = Console
@@ -109,13 +111,13 @@ def spark_session(
 def _defaults(master: str, driver_memory: str, log: Path, scratch: str) -> dict[str, str]:
     settings = {
         "spark.driver.memory": driver_memory,
-        "spark.driver.extraJavaOptions": (
-            f"-Dlog4j2.configurationFile=file:{log} -Duser.timezone=UTC"
-        ),
-        "spark.executor.extraJavaOptions": "-Duser.timezone=UTC",
+        "spark.driver.extraJavaOptions": (f"-Dlog4j2.configurationFile=file:{log} {_JAVA_OPTIONS}"),
+        "spark.executor.extraJavaOptions": _JAVA_OPTIONS,
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.warehouse.dir": f"{scratch}/warehouse",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
+        # One file per hour and task at the same time, instead of sorting all rows by hour.
+        "spark.sql.maxConcurrentOutputFileWriters": "64",
         "spark.sql.parquet.compression.codec": "zstd",
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
         # One writer per store; the success marker would be the only file that differs between runs.

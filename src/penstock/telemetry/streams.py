@@ -8,18 +8,21 @@ from pyspark.sql import functions as F
 from penstock.telemetry.clean import USED, WARM_UP
 
 #: Counts of neighbouring windows are off by the same tuples with opposite signs (one is in flight,
-#: or falls between two samples), so errors are judged on blocks, where they cancel as in the sum.
+#: or falls between two samples), so errors are judged on blocks of about so many windows, where
+#: they cancel as in the sum.
 BLOCK_WINDOWS = 20
 
 
 def stream_blocks(rates: DataFrame) -> DataFrame:
     """Tuples in, and out by stream, of every task in every block."""
     counted = rates.where(F.col("status").isin(USED, WARM_UP)).where("rate is not null")
-    block_ms = F.col("window_s") * 1000 * BLOCK_WINDOWS
+    # Windows of about the same length share their blocks, although no two may be equally long.
+    block_ms = 1000 * BLOCK_WINDOWS * F.pow(F.lit(2.0), F.round(F.log2("window_s")))
     scope = ("topology", "run", "component", "task", "hour")
     windows = counted.select(
         *scope,
-        F.floor(F.col("time_ms") / block_ms).alias("block"),
+        # By its beginning, so that blocks of all lengths are in order.
+        (F.floor(F.col("time_ms") / block_ms) * block_ms).cast("bigint").alias("block"),
         (F.col("rate") * F.col("window_s")).alias("tuples_in"),
         "window_s",
         "outputs",

@@ -24,8 +24,10 @@ from penstock.telemetry import traffic, usage
 from penstock.telemetry.clean import (
     Settings,
     differences,
+    doubtful,
     repeated_keys,
-    set_aside_repeats,
+    set_aside,
+    without_repeats,
 )
 from penstock.telemetry.store import Manifest, Store
 from penstock.telemetry.streams import stream_blocks
@@ -86,17 +88,7 @@ class Tables:
             return manifest
         part = f"{manifest.number + 1:08d}"
         samples = self._samples(manifest, pending)
-        repeated = repeated_keys(samples).persist(StorageLevel.MEMORY_AND_DISK)
-        try:
-            few = repeated.limit(_MOST_BROADCAST + 1).count() <= _MOST_BROADCAST
-            keys = F.broadcast(repeated) if few else repeated
-            kept, aside = set_aside_repeats(samples, keys)
-            windows = merged(differences(kept, self.settings), self.settings)
-            frames = {"rates": rates(windows).where(F.col("hour").isin(pending))}
-            updated = self._write(manifest, frames, part, pending)
-            updated = self._write_aside(updated, aside, part, pending)
-        finally:
-            repeated.unpersist()
+        updated = self._write_rates(manifest, samples, part, pending)
         computed = self.store.read(updated, "rates", pending)
         minutes = usage.worker_minutes(computed)
         frames = {
@@ -117,13 +109,27 @@ class Tables:
             manifest = manifest.with_parts(table, folders, replacing=hours)
         return manifest
 
-    def _write_aside(
-        self, manifest: Manifest, aside: DataFrame, part: str, hours: list[str]
+    def _write_rates(
+        self, manifest: Manifest, samples: DataFrame, part: str, hours: list[str]
     ) -> Manifest:
-        folders = self.store.write(
-            "quarantine", aside.where(F.col("hour").isin(hours)), part, by_hour=True
-        )
-        return manifest.with_parts("quarantine", folders, replacing=hours)
+        """Windows without repeats, and the repeats into quarantine."""
+        own = F.col("hour").isin(hours)
+        totals = bool(manifest.facts.get("totals"))
+        repeated = repeated_keys(samples).persist(StorageLevel.MEMORY_AND_DISK)
+        try:
+            count = repeated.limit(_MOST_BROADCAST + 1).count()
+            keys = F.broadcast(repeated) if count <= _MOST_BROADCAST else repeated
+            judged = doubtful(samples, keys).persist(StorageLevel.MEMORY_AND_DISK)
+            kept = without_repeats(samples, keys, judged) if count else samples
+            windows = merged(differences(kept, self.settings, totals=totals), self.settings)
+            manifest = self._write(manifest, {"rates": rates(windows).where(own)}, part, hours)
+            aside = set_aside(judged).where(own) if count else None
+            folders = (
+                {} if aside is None else self.store.write("quarantine", aside, part, by_hour=True)
+            )
+            return manifest.with_parts("quarantine", folders, replacing=hours)
+        finally:
+            self.store.spark.catalog.clearCache()
 
     def _samples(self, manifest: Manifest, hours: list[str]) -> DataFrame:
         """Records of these hours, and of the hours before where totals need a predecessor."""

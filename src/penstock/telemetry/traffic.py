@@ -56,7 +56,7 @@ def _received(counted: DataFrame) -> DataFrame:
     """What each task took in, by source and stream, and in how many seconds."""
     # Seconds are those in which the task was watched, with or without tuples from that source.
     by_task = (*_SCOPE, "component", "task", *_PLACE)
-    flat = counted.select(
+    flat = counted.where("inputs is not null").select(
         *by_task, "window_s", F.posexplode_outer("inputs").alias("place", "input")
     )
     watched = F.sum(F.when(F.coalesce(F.col("place"), F.lit(0)) == 0, F.col("window_s")))

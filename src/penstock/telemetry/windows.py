@@ -9,6 +9,7 @@ from penstock.telemetry.clean import USED, Settings
 from penstock.telemetry.schemas import RATES
 
 _TASK = ("topology", "run", "component", "task", "host", "machine_type", "worker", "rack")
+_COUNTER = ("component", "stream", "task")
 _MEANS = (
     "execute_ms", "process_ms", "cpu_points", "worker_cpu_points", "memory_mb",
     "worker_memory_mb", "queue_fill", "latency_ms",
@@ -60,7 +61,11 @@ def rates(windows: DataFrame) -> DataFrame:
     put_out = _sum("outputs", "tuples")
     # A spout takes in what it makes; where its writer does not say, the fullest of its streams.
     made = F.coalesce(F.col("produced"), F.array_max(F.transform("outputs", lambda o: o["tuples"])))
-    counters = F.when(F.col("inputs").isNotNull(), F.size("inputs")).otherwise(1)
+    # It takes nothing in, and says so or says nothing.
+    is_spout = F.col("inputs").isNull() | (F.size("inputs") == 0)
+    # In merged windows a counter stands once for each of them; only both ends of the whole count.
+    own = F.array_distinct(F.transform("inputs", lambda i: F.struct(*[i[n] for n in _COUNTER])))
+    counters = F.when(is_spout, 1).otherwise(F.size(own))
     # Storm counts one tuple of every 1/p at a random place: at each end of a window the count is
     # off by a variance of (1/p)²/6, for each counter.
     variance = F.when(
@@ -69,7 +74,7 @@ def rates(windows: DataFrame) -> DataFrame:
     ).otherwise(0.0)
     values = {
         "window_s": seconds,
-        "rate": F.coalesce(taken_in, made) / seconds,
+        "rate": F.coalesce(F.when(is_spout, made), taken_in) / seconds,
         "rate_variance": variance,
         "out_rate": put_out / seconds,
         "bytes_per_s": _sum("outputs", "bytes") / seconds,

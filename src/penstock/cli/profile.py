@@ -1,0 +1,224 @@
+"""``penstock profile``: from telemetry to what a tuple costs on each machine type."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from penstock.cli import options
+from penstock.cli.output import say, show, write_file, write_json
+from penstock.errors import EXIT_DONE, EXIT_FAILURE, EXIT_INTERRUPTED, InputError, UnknownNameError
+from penstock.files.machine_types import load_machine_types
+from penstock.files.store import dumps, load
+from penstock.model.profile import Profile
+from penstock.report.measured import measured_to_dict, measured_view
+from penstock.telemetry.session import DRIVER_MEMORY, LOCAL, spark_session
+
+if TYPE_CHECKING:
+    from penstock.telemetry.findings import Measured
+    from penstock.telemetry.pipeline import Pipeline
+    from penstock.telemetry.source import SourceFormat
+
+#: Read whole by Python; everything else streams through Spark.
+_STORM_REST, _STORM_REGISTRY = "storm-rest", "storm-registry"
+
+
+def command(
+    source: Annotated[str, typer.Argument(help="Folder or file of telemetry, or kafka://….")],
+    out: options.Out = None,
+    store: Annotated[
+        str | None, typer.Option("--store", help="Keep the tables here; run again to add to them.")
+    ] = None,
+    follow: Annotated[bool, typer.Option("--follow", help="Go on as files come in.")] = False,
+    source_format: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            help="jsonl, parquet, storm-log, storm-rest, storm-registry, kafka; by name if absent.",
+        ),
+    ] = None,
+    types: Annotated[
+        Path | None, typer.Option("--types", help="File of host: machine type, if records lack it.")
+    ] = None,
+    baseline: Annotated[
+        str | None, typer.Option("--baseline", help="A profile: show what changed since.")
+    ] = None,
+    partial: Annotated[
+        bool, typer.Option("--partial", help="Write what is ready, though not all is.")
+    ] = False,
+    extrapolate: Annotated[
+        bool, typer.Option(help="Estimate costs on machine types never measured.")
+    ] = True,
+    window: Annotated[
+        float, typer.Option("--window", help="Merge shorter windows up to this many s.", min=0)
+    ] = 0.0,
+    warm_up: Annotated[
+        float, typer.Option("--warm-up", help="Leave out a worker's first seconds.", min=0)
+    ] = 60.0,
+    name: Annotated[str, typer.Option("--name", help="Name of the profile.")] = "measured",
+    every: Annotated[
+        float, typer.Option("--every", help="With --follow: seconds between looks.", min=0.1)
+    ] = 10.0,
+    seconds: options.Seconds = None,
+    master: Annotated[str, typer.Option("--master", help="Spark's master.")] = LOCAL,
+    driver_memory: Annotated[
+        str, typer.Option("--driver-memory", help="Memory of Spark's driver.")
+    ] = DRIVER_MEMORY,
+    packages: Annotated[
+        str | None, typer.Option("--packages", help="Maven packages for Spark, for Kafka.")
+    ] = None,
+    as_json: options.Json = False,
+) -> int:
+    """Fit a profile to telemetry on Spark: costs with error bars, streams, quality, drift.
+
+    penstock profile telemetry/ --out profile.json
+
+    penstock profile telemetry/ --follow --store tables/ --out profile.json
+    """
+    before = _baseline(baseline)
+    machine_types = load_machine_types(types) if types else {}
+    config = {"spark.jars.packages": packages} if packages else {}
+    say(f"starting Spark on {master}")
+    with (
+        spark_session(master, driver_memory=driver_memory, config=config) as spark,
+        _store_folder(store, follow) as folder,
+    ):
+        from penstock.telemetry.clean import Settings
+        from penstock.telemetry.pipeline import Pipeline
+        from penstock.telemetry.store import Store
+
+        pipeline = Pipeline(
+            spark,
+            Store(spark, folder),
+            Settings(warm_up_s=warm_up, window_s=window),
+            machine_types=machine_types,
+            progress=say,
+            extrapolate=extrapolate,
+        )
+
+        if follow:
+            return _follow(pipeline, source, source_format, out, partial, every, seconds)
+        _take_in(pipeline, source, source_format)
+        found = pipeline.measure(before, name)
+        return _present(found, out, partial=partial, as_json=as_json)
+
+
+def _baseline(source: str | None) -> Profile | None:
+    if source is None:
+        return None
+    loaded = load(source)
+    if not isinstance(loaded, Profile):
+        raise InputError(f"{source} is not a profile")
+    return loaded
+
+
+@contextmanager
+def _store_folder(store: str | None, follow: bool) -> Iterator[str]:
+    if store is not None:
+        yield store if "://" in store else str(Path(store).absolute())
+        return
+    if follow:
+        say("without --store the tables are gone when this ends; the profile stays (--out)")
+    with tempfile.TemporaryDirectory(prefix="penstock-tables-") as folder:
+        yield folder
+
+
+def _take_in(pipeline: Pipeline, source: str, named: str | None) -> None:
+    from penstock.telemetry.source import open_source
+
+    if named in (_STORM_REST, _STORM_REGISTRY):
+        _take_in_storm(pipeline, source, named)
+        return
+    pipeline.take_in_history(open_source(pipeline.spark, _location(source), _format(named)))
+
+
+def _take_in_storm(pipeline: Pipeline, source: str, named: str) -> None:
+    from penstock.telemetry import storm_registry, storm_rest
+
+    path = Path(source)
+    if named == _STORM_REST:
+        samples = storm_rest.read_rest_folder(path, pipeline.machine_types)
+    else:
+        samples = storm_registry.read_registry(path, pipeline.machine_types)
+    pipeline.take_in_samples(samples, path.name)
+
+
+def _follow(
+    pipeline: Pipeline,
+    source: str,
+    named: str | None,
+    out: Path | None,
+    partial: bool,
+    every_s: float,
+    seconds: float | None,
+) -> int:
+    from penstock.telemetry.source import open_source
+
+    opened = open_source(pipeline.spark, _location(source), _format(named))
+    ends = monotonic() + seconds if seconds is not None else None
+    say("following; Ctrl-C ends it, and what was read stays read")
+
+    def refreshed(found: Measured) -> None:
+        quality = found.quality
+        say(
+            f"{quality.records_in:,} records, {quality.costs_known} of {quality.costs_seen} costs "
+            f"known, {sum(d.drifted for d in found.drift)} changed"
+        )
+        if out and found.profile is not None and (partial or not found.not_ready):
+            write_file(out, dumps(found.profile))
+
+    stop: Callable[[], bool] = lambda: ends is not None and monotonic() > ends  # noqa: E731
+    try:
+        pipeline.follow(opened, refreshed, every_s=every_s, stop=stop)
+    except KeyboardInterrupt:
+        say("stopped")
+        return EXIT_INTERRUPTED
+    return EXIT_DONE
+
+
+def _location(source: str) -> str:
+    """Spark's workers may stand in other folders: local paths are made whole."""
+    return source if "://" in source else str(Path(source).absolute())
+
+
+def _format(named: str | None) -> SourceFormat | None:
+    from penstock.telemetry.source import SourceFormat
+
+    if named is None:
+        return None
+    try:
+        return SourceFormat(named)
+    except ValueError:
+        known = [*SourceFormat, _STORM_REST, _STORM_REGISTRY]
+        raise UnknownNameError("telemetry format", named, known) from None
+
+
+def _present(found: Measured, out: Path | None, *, partial: bool, as_json: bool) -> int:
+    if as_json:
+        write_json(measured_to_dict(found))
+    else:
+        show(measured_view(found))
+    refused = found.profile is None or (bool(found.not_ready) and not partial)
+    if refused:
+        say(_refusal(found))
+        return EXIT_FAILURE
+    if out and found.profile is not None:
+        write_file(out, dumps(found.profile, json=out.suffix.lower() not in (".yaml", ".yml")))
+        say(f"wrote {out}")
+    return EXIT_DONE
+
+
+def _refusal(found: Measured) -> str:
+    if not found.quality.records_in:
+        return "not ready: no records found"
+    if not found.quality.kept:
+        return "not ready: every record was set aside; the reasons are above"
+    missing = len(found.not_ready)
+    hint = "" if found.profile is None else "; --partial writes the rest"
+    return f"not ready: {missing} of {found.quality.costs_seen} costs are missing{hint}"

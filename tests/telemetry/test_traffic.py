@@ -1,0 +1,152 @@
+"""Traffic between instances: exact where tasks are known, dealt out by shares where not."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Row as SparkRow
+from tests.telemetry.frames import START_MS, Row, put, took, windows
+
+from penstock.telemetry.schemas import TRAFFIC
+from penstock.telemetry.traffic import between, instance_traffic
+
+pytestmark = pytest.mark.xdist_group("spark")
+
+#: Where each task runs: host, worker, rack.
+PLACES = {
+    1: ("h1", "6700", "r1"),
+    2: ("h2", "6700", "r1"),
+    3: ("h1", "6700", "r1"),
+    4: ("h3", "6700", "r2"),
+    5: ("h1", "6701", "r1"),
+}
+
+
+def at(topology: str, task: int, second: int, **changes: object) -> Row:
+    host, worker, rack = PLACES[task]
+    return {
+        "topology": topology, "component": "a" if task < 3 else "b", "task": task, "host": host,
+        "worker": worker, "rack": rack, "time_ms": START_MS + 1000 * second, **changes,
+    }  # fmt: skip
+
+
+def two_by_two(topology: str, *inputs_of_3_4: list[Row]) -> list[Row]:
+    """a (1, 2) put out 300 and 100 in 20 s; b (3, 4) take in what is given."""
+    third, fourth = inputs_of_3_4
+    return [
+        at(topology, 1, 10, outputs=[put(200)]),
+        at(topology, 1, 20, outputs=[put(100), put(7, "other")]),
+        at(topology, 2, 10, outputs=[put(100)]),
+        at(topology, 2, 20, outputs=[]),
+        at(topology, 3, 10, inputs=third),
+        at(topology, 3, 20, inputs=[]),  # watched, and nothing came
+        at(topology, 4, 10, inputs=fourth),
+        at(topology, 4, 20, inputs=fourth),
+    ]
+
+
+WINDOWS = [
+    # The writer knows the source task; one window of ten seconds with tuples, one without.
+    *two_by_two(
+        "exact",
+        [took("a", 60, task=1, bytes=600), took("a", 20, task=2, bytes=400)],
+        [took("a", 30, task=1)],
+    ),
+    at("exact", 5, 10, inputs=[took("a", 50, task=1), took("a", 5, "other", task=1)]),
+    # It knows the component only: 3 took 80, 4 took 2 * 160.
+    *two_by_two("dealt", [took("a", 80, bytes=800)], [took("a", 160)]),
+    # A source that never reported.
+    at("dealt", 5, 10, inputs=[took("ghost", 40)]),
+    # Windows in which inputs were not counted, or which do not count, add no time.
+    at("dealt", 3, 30, outputs=[put(1, "up")]),
+    at("dealt", 3, 40, inputs=[took("a", 9999)], status="baseline"),
+    # The next hour of the same pair, twice as much.
+    at("exact", 4, 3700, inputs=[took("a", 120, task=1)], hour="2026-01-01-01"),
+    at("exact", 1, 3700, outputs=[put(120)], hour="2026-01-01-01"),
+]
+
+
+@pytest.fixture(scope="module")
+def traffic(spark: SparkSession) -> DataFrame:
+    return instance_traffic(windows(spark, WINDOWS)).select(*TRAFFIC.names).cache()
+
+
+@pytest.fixture(scope="module")
+def found(traffic: DataFrame) -> dict[tuple[str, int | None, int, str], SparkRow]:
+    """By topology, source task, target task and stream, in the first hour."""
+    return {
+        (r["topology"], r["source_task"], r["target_task"], r["stream"]): r
+        for r in traffic.collect()
+        if r["hour"].endswith("00")
+    }
+
+
+Found = dict[tuple[str, int | None, int, str], SparkRow]
+
+
+def test_known_source_tasks_give_exact_traffic(found: Found) -> None:
+    rows = {key[1:]: row for key, row in found.items() if key[0] == "exact"}
+    # 3 was watched for 20 s, in 10 of which tuples came; its window of two entries counts once.
+    assert {key: (row["tuples"], row["seconds"]) for key, row in rows.items()} == {
+        (1, 3, "default"): (60.0, 20.0),
+        (2, 3, "default"): (20.0, 20.0),
+        (1, 4, "default"): (60.0, 20.0),
+        (1, 5, "default"): (50.0, 10.0),
+        (1, 5, "other"): (5.0, 10.0),
+    }
+    assert rows[1, 3, "default"]["tuples_per_s"] == 3.0
+    assert rows[1, 3, "default"]["bytes_per_s"] == 30.0
+    assert rows[1, 4, "default"]["bytes_per_s"] is None  # unknown, not zero
+    assert not any(row["estimated"] for row in rows.values())
+
+
+def test_distances_are_those_between_the_places(found: Found) -> None:
+    rows = {key[1:3]: row["distance"] for key, row in found.items() if key[0] == "exact"}
+    assert rows == {
+        (1, 3): "same worker",
+        (1, 5): "same machine",
+        (2, 3): "same rack",
+        (1, 4): "other rack",
+    }
+
+
+def test_unknown_source_tasks_share_by_what_each_put_out(found: Found) -> None:
+    rows = {key[1:3]: row for key, row in found.items() if key[0] == "dealt"}
+    # On that stream 1 put out 300 and 2 put out 100: three quarters and one quarter.
+    assert {key: row["tuples"] for key, row in rows.items()} == {
+        (1, 3): 60.0,
+        (2, 3): 20.0,
+        (1, 4): 240.0,
+        (2, 4): 80.0,
+        (None, 5): 40.0,
+    }
+    assert rows[1, 3]["bytes"] == 600.0
+    assert all(row["estimated"] for row in rows.values())
+    # 20 s: neither the window without counts nor the baseline adds to it.
+    assert {rows[key]["seconds"] for key in ((1, 3), (2, 3))} == {20.0}
+    assert rows[2, 4]["source_host"] == "h2"
+
+
+def test_a_source_that_never_reported_sent_its_tuples_from_nobody_knows_where(
+    found: Found,
+) -> None:
+    row = found["dealt", None, 5, "default"]
+    assert (row["source"], row["tuples_per_s"]) == ("ghost", 4.0)
+    assert (row["source_host"], row["distance"]) == (None, None)
+
+
+def test_workers_machines_and_racks_exchange_what_their_instances_do(traffic: DataFrame) -> None:
+    exact = traffic.where("topology = 'exact'")
+    machines = {(r[0], r[1]): r["tuples_per_s"] for r in between(exact, "machine").collect()}
+    # h1 to h1: 60/20 + (50 + 5)/10. h1 to h3: 60/20 in one hour and 120/10 in the other.
+    assert machines == {
+        ("h1", "h1"): pytest.approx(8.5),
+        ("h2", "h1"): pytest.approx(1.0),
+        ("h1", "h3"): pytest.approx(7.5),
+    }
+    workers = {tuple(r[:4]): r["tuples_per_s"] for r in between(exact, "worker").collect()}
+    assert workers["h1", "6700", "h1", "6700"] == pytest.approx(3.0)
+    assert workers["h1", "6700", "h1", "6701"] == pytest.approx(5.5)
+    racks = {(r[0], r[1]): r["tuples_per_s"] for r in between(exact, "rack").collect()}
+    # Within r1: 3 + 1 + 5.5 in the one hour in which there was any.
+    assert racks == {("r1", "r1"): pytest.approx(9.5), ("r1", "r2"): pytest.approx(7.5)}
