@@ -10,7 +10,7 @@ from tests.model.strategies import problems
 
 from penstock.errors import CycleError, InputError, NotMeasuredError
 from penstock.model.problem import UNLIMITED, Problem, build
-from penstock.model.profile import StreamMeasure
+from penstock.model.profile import StreamMeasure, WorkerCost
 
 ONE = profile(a=1.0, b=2.0, c=3.0)
 
@@ -152,3 +152,25 @@ def test_without_a_profile_every_component_must_ask_for_cpu():
 def test_everything_wrong_is_said_at_once():
     graphs = (topology("a", name="x", demand_per_s=1.0), topology("zzz", name="x"))
     assert len(findings(graphs, cluster(M1=1), ONE)) == 3  # names, demands, row
+
+
+def test_a_component_finds_its_own_measured_row_when_the_profile_has_no_row_of_its_kind():
+    graph = topology("a>b", b={"profile": "midCompute"})
+    assert build(graph, cluster(M1=1), ONE).cost_rows == ("a", "b")
+    both = profile(a=1.0, b=2.0, midCompute=7.0)
+    assert build(graph, cluster(M1=1), both).cost_rows == ("a", "midCompute")
+
+
+def test_a_row_named_after_topology_and_component_is_the_components_own():
+    graph = topology("a", a={"profile": ""})
+    measured = profile(**{"t.a": 1.0, "a": 9.0})
+    problem = build(graph, cluster(M1=1), measured)
+    assert problem.cost_rows == ("t.a",)
+    assert problem.e[0, 0] == 1.0
+
+
+def test_a_measured_worker_cost_takes_the_place_of_the_declared_one():
+    measured = replace(ONE, workers=(WorkerCost("M1", 4.5),))
+    machines = cluster(M1=1, M2=1, every={"worker_cpu_points": 2.0})
+    problem = build(topology("a"), machines, measured)
+    assert problem.cluster.per_type("worker_cpu_points").tolist() == [4.5, 2.0]

@@ -22,18 +22,23 @@ from penstock.telemetry.synthetic import (
     write_parquet,
 )
 
+#: Fixed overheads alone must not fill a machine.
+_COMPONENTS_PER_MACHINE = 10
+
 
 def everywhere(problem: Problem) -> Placement:
-    """One instance of each component on the first machine of each type."""
+    """One instance of each component on a machine of each type, dealt out in turn."""
     cluster = problem.cluster
-    first = [int(np.flatnonzero(cluster.type_of == t)[0]) for t in range(len(cluster.types))]
-    components = np.repeat(np.arange(len(problem.components)), len(first))
-    return Placement.of(components, np.tile(first, len(problem.components)))
+    hosts = [np.flatnonzero(cluster.type_of == t) for t in range(len(cluster.types))]
+    components = range(len(problem.components))
+    machine = [int(of_type[c % len(of_type)]) for c in components for of_type in hosts]
+    return Placement.of(np.repeat(components, len(hosts)), machine)
 
 
 def random_problem(name: str, components: int, types: int, seed: int) -> Problem:
     """A random problem with one topology of that name."""
-    made = generate(Size(components=components, machines=types, types=types), seed)
+    machines = types * -(-components // _COMPONENTS_PER_MACHINE)
+    made = generate(Size(components=components, machines=machines, types=types), seed)
     topology = replace(streams_apart(made.topologies[0]), name=name)
     return build([topology], made.cluster, made.profile)
 

@@ -13,7 +13,14 @@ import typer
 
 from penstock.cli import options
 from penstock.cli.output import say, show, write_file, write_json
-from penstock.errors import EXIT_DONE, EXIT_FAILURE, EXIT_INTERRUPTED, InputError, UnknownNameError
+from penstock.errors import (
+    EXIT_DONE,
+    EXIT_FAILURE,
+    EXIT_INTERRUPTED,
+    InputError,
+    UnknownNameError,
+    UsageError,
+)
 from penstock.files.machine_types import load_machine_types
 from penstock.files.store import dumps, load
 from penstock.model.profile import Profile
@@ -70,8 +77,8 @@ def command(
     driver_memory: Annotated[
         str, typer.Option("--driver-memory", help="Memory of Spark's driver.")
     ] = DRIVER_MEMORY,
-    packages: Annotated[
-        str | None, typer.Option("--packages", help="Maven packages for Spark, for Kafka.")
+    settings: Annotated[
+        list[str] | None, typer.Option("--config", help="A setting of Spark's, name=value.")
     ] = None,
     as_json: options.Json = False,
 ) -> int:
@@ -83,7 +90,7 @@ def command(
     """
     before = _baseline(baseline)
     machine_types = load_machine_types(types) if types else {}
-    config = {"spark.jars.packages": packages} if packages else {}
+    config = _spark_config(settings or [])
     say(f"starting Spark on {master}")
     with (
         spark_session(master, driver_memory=driver_memory, config=config) as spark,
@@ -107,6 +114,13 @@ def command(
         _take_in(pipeline, source, source_format)
         found = pipeline.measure(before, name)
         return _present(found, out, partial=partial, as_json=as_json)
+
+
+def _spark_config(settings: list[str]) -> dict[str, str]:
+    wrong = [text for text in settings if "=" not in text]
+    if wrong:
+        raise UsageError(*(f"--config {text}: write name=value" for text in wrong))
+    return dict(text.split("=", 1) for text in settings)
 
 
 def _baseline(source: str | None) -> Profile | None:

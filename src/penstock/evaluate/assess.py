@@ -93,7 +93,7 @@ class Assessment:
         As printed the weights add up to the number of kinds of components (SPEC section 2).
         """
         cluster = self.problem.cluster
-        rows = {c.cost_row: i for i, c in enumerate(self.problem.components)}
+        rows = {row: i for i, row in enumerate(self.problem.cost_rows)}
         present = np.flatnonzero(cluster.machines_per_type > 0)
         e = self.problem.e[np.ix_(np.array(list(rows.values())), present)]
         e = e[(e > 0).all(axis=1)]

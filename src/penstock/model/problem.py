@@ -118,10 +118,28 @@ class Problem:
         return frozen(np.array([c.kind is not Kind.ACKER for c in self.components]))
 
     @cached_property
+    def cost_rows(self) -> tuple[str, ...]:
+        """The profile's row of each component: the kind of work it names, or its own.
+
+        A measured profile has a row per component, under its name, with the topology's in front
+        where two topologies use the same name.
+        """
+        have = set(self.profile.rows) if self.profile else set()
+        rows = []
+        for component, topology in zip(self.components, self.topology_of, strict=True):
+            own = f"{self.topologies[topology].name}.{component.name}"
+            known = [name for name in (component.profile, own, component.name) if name in have]
+            rows.append(known[0] if known else component.cost_row)
+        return tuple(rows)
+
+    @cached_property
     def memory_mb(self) -> FloatVector:
         """Memory per instance, NaN where neither profile nor topology says, (components,)."""
         measured = dict(self.profile.memory_mb) if self.profile else {}
-        values = [measured.get(c.cost_row, c.memory_mb) for c in self.components]
+        values = [
+            measured.get(row, c.memory_mb)
+            for row, c in zip(self.cost_rows, self.components, strict=True)
+        ]
         return frozen(np.array([np.nan if v is None else v for v in values]))
 
     @cached_property
@@ -233,10 +251,10 @@ class Problem:
         return tuple(
             tuple(
                 # Only a type without machines may be missing (build sees to it).
-                table.get((c.cost_row, t.name), Cost(c.cost_row, t.name, e=np.inf, met=0.0))
+                table.get((row, t.name), Cost(row, t.name, e=np.inf, met=0.0))
                 for t in self.cluster.types
             )
-            for c in self.components
+            for row in self.cost_rows
         )
 
     @cached_property
@@ -346,7 +364,7 @@ def _cost_findings(problem: Problem) -> list[Finding]:
     profile = problem.profile
     used = [problem.cluster.types[i].name for i in np.unique(problem.cluster.type_of)]
     findings = []
-    for row in dict.fromkeys(c.cost_row for c in problem.components):
+    for row in dict.fromkeys(problem.cost_rows):
         if row not in profile.rows:
             close = close_match(row, profile.rows)
             hint = f'did you mean "{close}"?' if close else f"it has {', '.join(profile.rows)}"

@@ -92,6 +92,7 @@ class Component:
 
     @property
     def cost_row(self) -> str:
+        """The row of the profile it asks for; see ``Problem.cost_rows`` for the one it gets."""
         return self.profile or self.name
 
     @property

@@ -70,6 +70,8 @@ class Findings:
     streams: tuple[StreamMeasure, ...]
     workers: tuple[WorkerCost, ...]
     memory_mb: tuple[tuple[str, float], ...]
+    #: Mean CPU points of each machine over the time seen, by host.
+    machine_cpu_points: tuple[tuple[str, float], ...]
     drift: tuple[Drift, ...]
     not_ready: tuple[NotReady, ...]
 

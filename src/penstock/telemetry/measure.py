@@ -31,7 +31,13 @@ _IQR_SIGMAS = 1.349
 _MEDIAN_FACTOR = 1.2533
 
 
-def find(rates: DataFrame, streams: DataFrame, traffic: DataFrame, workers: DataFrame) -> Findings:
+def find(
+    rates: DataFrame,
+    streams: DataFrame,
+    traffic: DataFrame,
+    workers: DataFrame,
+    utilisation: DataFrame,
+) -> Findings:
     """Fit and add up everything; this is where Spark works and the results become small."""
     counts = costs.group_counts(rates).collect()
     rows = _row_names((str(row["topology"]), str(row["component"])) for row in counts)
@@ -53,6 +59,7 @@ def find(rates: DataFrame, streams: DataFrame, traffic: DataFrame, workers: Data
         streams=tuple(stream_measures),
         workers=tuple(_worker_costs(workers)),
         memory_mb=_memory(counts, rows),
+        machine_cpu_points=_machine_cpu(utilisation),
         drift=tuple(drifts([*cost_measures, *measures])),
         not_ready=tuple(not_ready),
     )
@@ -119,6 +126,15 @@ def _memory(
             name = rows[row["topology"], row["component"]]
             most[name] = max(most.get(name, 0.0), _rounded(row["memory_mb"]))
     return tuple(sorted(most.items()))
+
+
+def _machine_cpu(utilisation: DataFrame) -> tuple[tuple[str, float], ...]:
+    minutes = F.col("minutes")
+    mean = F.sum(F.col("cpu_points_mean") * minutes) / F.sum(minutes)
+    rows = utilisation.groupBy("host").agg(mean.alias("cpu_points")).orderBy("host").collect()
+    return tuple(
+        (r["host"], _rounded(r["cpu_points"])) for r in rows if r["cpu_points"] is not None
+    )
 
 
 def _worker_costs(workers: DataFrame) -> list[WorkerCost]:

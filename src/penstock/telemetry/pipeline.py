@@ -34,6 +34,9 @@ from penstock.telemetry.tables import Tables
 if TYPE_CHECKING:
     from pyspark.sql.streaming import StreamingQuery
 
+#: The tables a profile is made from.
+_FOUND_FROM = ("rates", "streams", "traffic", "workers", "utilisation")
+
 #: Told what is being done, in words, while it is done.
 Progress = Callable[[str], None]
 
@@ -141,7 +144,7 @@ class Pipeline:
         """Bring the tables up to date, fit the profile, and write both."""
         self.progress("cleaning, windows, traffic")
         manifest = self.tables.compute()
-        read = {t: self.store.read(manifest, t) for t in ("rates", "streams", "traffic", "workers")}
+        read = {t: self.store.read(manifest, t) for t in _FOUND_FROM}
         self.progress("fitting costs")
         found = measure.find(**read)
         profile = measure.profile_of(

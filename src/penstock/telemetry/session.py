@@ -11,6 +11,7 @@ import hashlib
 import logging
 import os
 import shlex
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -100,6 +101,8 @@ def spark_session(
         # It prints every error as a page of JSON before Python sees the exception.
         logging.getLogger("DataFrameQueryContextLogger").setLevel(logging.CRITICAL + 1)
         logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
+        if not master.startswith("local"):
+            _send_package(spark, Path(scratch))
         try:
             yield spark
         finally:
@@ -126,6 +129,9 @@ def _defaults(master: str, driver_memory: str, log: Path, scratch: str) -> dict[
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }
+    if master.startswith(("spark://127.", "spark://localhost")):
+        # Workers on this machine find the driver here, whatever its name resolves to.
+        settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     if master.startswith("local"):
         cores = (
             len(os.sched_getaffinity(0))
@@ -140,6 +146,15 @@ def _defaults(master: str, driver_memory: str, log: Path, scratch: str) -> dict[
             "spark.sql.shuffle.partitions": str(max(4, 2 * cores)),
         }
     return settings
+
+
+def _send_package(spark: SparkSession, scratch: Path) -> None:
+    """Give executors our own code; numpy, scipy, pandas and pyarrow they must have."""
+    package = Path(__file__).parents[1]
+    archive = shutil.make_archive(
+        str(scratch / "penstock"), "zip", root_dir=package.parent, base_dir=package.name
+    )
+    spark.sparkContext.addPyFile(archive)
 
 
 def _java_home_for_spark(java: Path) -> Path:

@@ -129,7 +129,7 @@ def _kafka(spark: SparkSession, location: str) -> DataFrame:
         if "kafka" not in str(error).lower():
             raise
         raise InputError(
-            "Spark's Kafka connector is missing; name it: --packages "
+            "Spark's Kafka connector is missing; name it: --config spark.jars.packages="
             f"org.apache.spark:spark-sql-kafka-0-10_2.13:{spark.version}"
         ) from error
     place = F.concat_ws("-", F.col("topic"), F.col("partition"))

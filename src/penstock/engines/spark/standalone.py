@@ -40,8 +40,6 @@ class StandaloneCluster:
     """A running cluster."""
 
     master: str
-    #: Settings a session needs to use it from this machine.
-    config: dict[str, str]
     processes: tuple[subprocess.Popen[bytes], ...]
 
 
@@ -78,14 +76,7 @@ def standalone_cluster(
                 folder,
                 f"worker {number} did not register",
             )
-        config = {
-            "spark.driver.host": _HOST,
-            "spark.driver.bindAddress": _HOST,
-            # What a worker has beside what Spark itself adds to an executor's memory.
-            "spark.executor.memory": f"{memory_mb - 200}m",
-            "spark.sql.shuffle.partitions": str(max(4, 2 * workers * cores)),
-        }
-        yield StandaloneCluster(master, config, tuple(started))
+        yield StandaloneCluster(master, tuple(started))
 
 
 @contextmanager

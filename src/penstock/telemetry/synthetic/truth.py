@@ -52,7 +52,7 @@ class Truth:
 def truth(problem: Problem, placement: Placement, mean_scale: float = 1.0) -> Truth:
     """What telemetry of this placement should lead back to; traffic at the mean of the scale."""
     layout = lay_out(problem, placement)
-    rows = [problem.components[c].cost_row for c in placement.component]
+    rows = [problem.cost_rows[c] for c in placement.component]
     kinds = [problem.cluster.types[t].name for t in layout.machine_type]
     table = problem.profile.by_place if problem.profile else {}
     places = sorted(set(zip(rows, kinds, strict=True)))

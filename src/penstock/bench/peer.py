@@ -1,0 +1,58 @@
+"""The pipeline's aggregations in DuckDB, as a peer to measure against.
+
+The same figures from the same files: sums for a least-squares line per component and machine type,
+and tuples between instances by hour. Without checks, quarantine, repeats, robust fits, error bars,
+forms or tables on disk, and on one machine only.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from penstock.errors import InputError
+
+_SAMPLES = "read_parquet('{folder}/**/*.parquet')"
+_COSTS = """
+    with points as (
+        select topology, component, machine_type, cpu_points as y, window_ms / 1000.0 as s,
+               coalesce(list_sum(list_transform(inputs, i -> i.tuples)), produced) as tuples
+        from {samples}
+    )
+    select topology, component, machine_type, count(*) as samples,
+           regr_slope(y, tuples / s) as e, regr_intercept(y, tuples / s) as met,
+           regr_r2(y, tuples / s) as r2
+    from points group by all
+"""
+_TRAFFIC = """
+    with received as (
+        select topology, component as target, task as target_task, host as target_host,
+               time_ms // 3600000 as hour, i.component as source, i.stream as stream,
+               sum(i.tuples) as tuples, sum(i.bytes) as bytes
+        from (select *, unnest(inputs) as i from {samples}) group by all
+    ), sent as (
+        select topology, component as source, o.stream as stream, task as source_task,
+               host as source_host, time_ms // 3600000 as hour, sum(o.tuples) as sent
+        from (select *, unnest(outputs) as o from {samples}) group by all
+    ), shares as (
+        select *, sent / sum(sent) over (partition by topology, source, stream, hour) as share
+        from sent
+    )
+    select topology, source, stream, source_task, source_host, target, target_task, target_host,
+           hour, tuples * share as tuples, bytes * share as bytes
+    from received join shares using (topology, source, stream, hour)
+"""
+
+
+def aggregate_with_duckdb(folder: Path) -> tuple[list[Any], int]:
+    """Costs by plain least squares, and the number of pairs of instances with traffic."""
+    try:
+        import duckdb
+    except ImportError:
+        raise InputError("this benchmark's peer is DuckDB: pip install duckdb") from None
+    samples = _SAMPLES.format(folder=folder)
+    with duckdb.connect() as database:
+        costs = database.execute(_COSTS.format(samples=samples)).fetchall()
+        traffic = _TRAFFIC.format(samples=samples)
+        counted = database.execute(f"select count(*) from ({traffic})").fetchone()
+    return costs, int(counted[0]) if counted else 0
