@@ -11,6 +11,8 @@ from penstock.telemetry.ingest import from_columns
 from penstock.telemetry.schemas import RECORD
 from penstock.telemetry.storm_log import read_log
 
+pytestmark = pytest.mark.xdist_group("spark")
+
 LOG = Path(__file__).parents[1] / "fixtures" / "storm-metrics" / "worker.log.metrics"
 FIRST_S, SECOND_S = 1794729908, 1794729918
 START_S = 1794700000

@@ -258,10 +258,14 @@ def node_cpu_error(repeats: int, quantile: float) -> Iterator[float]:
     yield _percent(_cpu_errors()[_OURS], quantile)
 
 
-def throughput_error(repeats: int, quantile: float) -> Iterator[float]:
-    """Our error of saturated throughput on vectors left out, in per cent."""
+def throughput_error(repeats: int, quantile: float, others: str) -> Iterator[float]:
+    """Our error of saturated throughput on vectors left out, in per cent.
+
+    ``others``: at least three or at least four vectors remain to fit; the law has three parameters.
+    """
     del repeats
-    yield _percent(_well_measured()[_OURS], quantile)
+    errors = _well_measured() if others == "four" else _throughput_errors()
+    yield _percent(errors[_OURS], quantile)
 
 
 def _percent(errors: FloatVector, quantile: float) -> float:

@@ -105,7 +105,7 @@ def _write_telemetry(plan: Plan, folder: Path) -> float:
 
 
 def _measure(folder: Path) -> Measured:
-    with spark_session() as spark:
+    with spark_session(short=True) as spark:
         from penstock.telemetry.pipeline import build_profile
         from penstock.telemetry.source import open_source
 

@@ -14,6 +14,7 @@ from penstock.files.cluster_file import ClusterFile, cluster_from, cluster_to_di
 from penstock.files.document import Document, document_of, read_document, shortened
 from penstock.files.plan_file import PlanFile, plan_from, plan_to_dict
 from penstock.files.profile_file import ProfileFile, profile_from, profile_to_dict
+from penstock.files.sample_schema import sample_json_schema
 from penstock.files.schema import seen_as
 from penstock.files.topology_file import TopologyFile, topology_from, topology_to_dict
 from penstock.files.writer import to_json, to_yaml, write_text
@@ -37,7 +38,10 @@ _SCHEMAS: dict[str, type[BaseModel]] = {
     "profile": ProfileFile,
     "plan": PlanFile,
 }
+#: Formats of files people write.
 FORMATS = tuple(_SCHEMAS)
+#: The telemetry record, which engines write line by line.
+SAMPLE = "sample"
 
 
 def load(source: str | Path | Mapping[str, Any]) -> Loaded:
@@ -98,7 +102,7 @@ def save(value: Topology | Cluster | Profile | Plan, path: str | Path) -> None:
 
 def json_schema(name: str) -> dict[str, Any]:
     """The JSON Schema (2020-12) of a format."""
-    if name not in _SCHEMAS:
-        raise UnknownNameError("format", name, FORMATS)
-    schema = _SCHEMAS[name].model_json_schema()
+    if name not in (*FORMATS, SAMPLE):
+        raise UnknownNameError("format", name, (*FORMATS, SAMPLE))
+    schema = sample_json_schema() if name == SAMPLE else _SCHEMAS[name].model_json_schema()
     return {"$schema": "https://json-schema.org/draft/2020-12/schema"} | schema

@@ -206,7 +206,7 @@ def _halves(measured: Points) -> tuple[tuple[float, float], tuple[float, float]]
 
 # -- the step over all windows -----------------------------------------------------------------
 
-_SUMS = ("axx", "ax", "a1", "bx", "b1", "jxx", "jx", "j1", "g1", "g2")
+_SUMS = ("axx", "bx", "jxx", "jx", "j1", "g1", "g2")
 
 
 def all_window_sums(measurements: DataFrame, fitted: DataFrame) -> DataFrame:
@@ -233,8 +233,7 @@ def all_window_sums(measurements: DataFrame, fitted: DataFrame) -> DataFrame:
     joined = joined.withColumns({"w": w, "j": j, "residual": residual})
     w, j, r = F.col("w"), F.col("j"), F.col("residual")
     terms = {
-        "axx": w * x * x - j * v, "ax": w * x, "a1": w,
-        "bx": w * x * F.col("y"), "b1": w * F.col("y"),
+        "axx": w * x * x - j * v, "bx": w * x * F.col("y"),
         "jxx": j * (x * x - v), "jx": j * x, "j1": j,
         "g1": w * x * r + j * F.col("e") * v, "g2": w * r,
     }  # fmt: skip
@@ -253,11 +252,12 @@ def all_window_sums(measurements: DataFrame, fitted: DataFrame) -> DataFrame:
 
 def refined(found: CostFit, sums: dict[str, float]) -> CostFit:
     """The fit after one step over all windows, with error bars from all of them."""
-    moments = np.array([[sums["axx"], sums["ax"]], [sums["ax"], sums["a1"]]])
-    theta: FloatVector = np.linalg.solve(moments, np.array([sums["bx"], sums["b1"]]))
+    bread = np.linalg.inv(np.array([[sums["jxx"], sums["jx"]], [sums["jx"], sums["j1"]]]))
+    # Newton's step. Solving with the weights held would leave a sixth of the start's error.
+    step = bread @ np.array([sums["g1"], sums["g2"]])
+    theta: FloatVector = np.array([found.e, found.met]) + step
     if theta[1] < 0:
         theta = np.array([sums["bx"] / sums["axx"], 0.0])
-    bread = np.linalg.inv(np.array([[sums["jxx"], sums["jx"]], [sums["jx"], sums["j1"]]]))
     meat = np.array([[sums["g11"], sums["g12"]], [sums["g12"], sums["g22"]]])
     variance = np.diag(bread @ meat @ bread.T)
     errors = np.sqrt(variance) * small_sample_factor(found.samples, 2, int(sums["clusters"]))

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -21,12 +22,13 @@ from penstock.errors import InputError
 from penstock.model.profile import Profile
 from penstock.model.telemetry import Sample
 from penstock.telemetry import measure, storm_log
+from penstock.telemetry.arrow_record import record_schema
 from penstock.telemetry.clean import Settings
 from penstock.telemetry.drift import Drift, between_profiles
 from penstock.telemetry.findings import Findings, Measured
 from penstock.telemetry.ingest import from_columns, from_lines
 from penstock.telemetry.quality import Quality
-from penstock.telemetry.schemas import PROFILE, RECORD
+from penstock.telemetry.schemas import PROFILE
 from penstock.telemetry.source import Source, SourceFormat
 from penstock.telemetry.store import Manifest, Store
 from penstock.telemetry.tables import Tables
@@ -97,9 +99,9 @@ class Pipeline:
     def take_in_samples(self, samples: Iterable[Sample], name: str) -> None:
         """Records made by a reader in Python, such as answers of Storm's UI."""
         rows = [sample.to_dict() for sample in samples]
-        frame = self.spark.createDataFrame(
-            [tuple(row.get(f) for f in RECORD.names) for row in rows], RECORD
-        ).withColumn("file", F.lit(name))
+        # By way of Arrow, which takes a whole number where any number may stand.
+        table = pa.Table.from_pylist(rows, schema=record_schema())
+        frame = self.spark.createDataFrame(table).withColumn("file", F.lit(name))
         self.tables.take_in(from_columns(frame, self.machine_types, self._now_ms()), _safe(name))
 
     def _query(

@@ -40,6 +40,7 @@ exec {{java}} "$@"
 """
 #: Checking a record takes more code than Java compiles by itself; interpreted, it crawls.
 _JAVA_OPTIONS = "-Duser.timezone=UTC -XX:-DontCompileHugeMethods"
+_SHORT_JAVA_OPTIONS = "-Duser.timezone=UTC -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _QUIET_LOG = """rootLogger.level = error
 rootLogger.appenderRef.stderr.ref = stderr
 appender.stderr.type = Console
@@ -81,8 +82,12 @@ def spark_session(
     *,
     driver_memory: str = DRIVER_MEMORY,
     config: Mapping[str, str] | None = None,
+    short: bool = False,
 ) -> Iterator[SparkSession]:
-    """A session that ends with the block, and a scratch folder with it."""
+    """A session that ends with the block, and a scratch folder with it.
+
+    ``short`` says that the work is small: Java then compiles in haste instead of well.
+    """
     java_home = require_spark()
     from pyspark.sql import SparkSession
 
@@ -93,9 +98,9 @@ def spark_session(
         log = Path(scratch) / "log4j2.properties"
         log.write_text(_QUIET_LOG)
         builder = SparkSession.builder.master(master).appName("penstock")
-        for key, value in (
-            _defaults(master, driver_memory, log, scratch) | dict(config or {})
-        ).items():
+        java = _SHORT_JAVA_OPTIONS if short else _JAVA_OPTIONS
+        defaults = _defaults(master, driver_memory, log, scratch, java)
+        for key, value in {**defaults, **(config or {})}.items():
             builder = builder.config(key, value)
         spark = builder.getOrCreate()
         # It prints every error as a page of JSON before Python sees the exception.
@@ -111,10 +116,12 @@ def spark_session(
                 spark.stop()
 
 
-def _defaults(master: str, driver_memory: str, log: Path, scratch: str) -> dict[str, str]:
+def _defaults(
+    master: str, driver_memory: str, log: Path, scratch: str, java: str
+) -> dict[str, str]:
     settings = {
         "spark.driver.memory": driver_memory,
-        "spark.driver.extraJavaOptions": (f"-Dlog4j2.configurationFile=file:{log} {_JAVA_OPTIONS}"),
+        "spark.driver.extraJavaOptions": (f"-Dlog4j2.configurationFile=file:{log} {java}"),
         "spark.executor.extraJavaOptions": _JAVA_OPTIONS,
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.warehouse.dir": f"{scratch}/warehouse",

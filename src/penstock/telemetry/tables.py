@@ -64,19 +64,21 @@ class Tables:
         folders = self.store.write("samples", frame, key, by_hour=True)
         hours = sorted(h for h in folders if h != ASIDE)
         samples = {f"{h}/{key}": folders[h] for h in hours}
-        batch = {"records": self._count(folders.values()), "aside": 0}
         updated = manifest.with_parts("samples", samples)
         if ASIDE in folders:
             updated = updated.with_parts("quarantine", {f"{ASIDE}/{key}": folders[ASIDE]})
-            batch["aside"] = self._count([folders[ASIDE]])
-        pending = sorted({*manifest.facts.get("pending", []), *hours})
-        batches = {**manifest.facts.get("batches", {}), key: batch}
-        totals = manifest.facts.get("totals", False) or self._has_totals(updated, samples)
-        self.store.commit(updated.with_facts(pending=pending, batches=batches, totals=totals))
-
-    def _count(self, folders: Iterable[str]) -> int:
-        """Rows, from the files' own footers."""
-        return sum(self.store.count(folder) for folder in folders)
+        written = self.store.read_part("samples", key)
+        is_total = F.col("counters") == Counters.TOTAL.value
+        counts = written.agg(F.count("*"), F.count("reason"), F.count_if(is_total))
+        records, aside, totals = counts.collect()[0]
+        facts = manifest.facts
+        self.store.commit(
+            updated.with_facts(
+                pending=sorted({*facts.get("pending", []), *hours}),
+                batches={**facts.get("batches", {}), key: {"records": records, "aside": aside}},
+                totals=bool(facts.get("totals") or totals),
+            )
+        )
 
     # -- compute ------------------------------------------------------------------------------
 
@@ -148,10 +150,6 @@ class Tables:
             present = {key.partition("/")[0] for key in manifest.parts.get("samples", {})}
             pending |= {_shifted(hour, 1) for hour in pending} & present
         return sorted(pending)
-
-    def _has_totals(self, manifest: Manifest, keys: Iterable[str]) -> bool:
-        frame = self.store.read(manifest, "samples", keys).select("counters")
-        return bool(frame.where(F.col("counters") == Counters.TOTAL.value).take(1))
 
     def _sample_keys(self, manifest: Manifest, hours: Iterable[str]) -> list[str]:
         wanted = set(hours)
