@@ -8,7 +8,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
-from penstock.telemetry.schemas import RATES, RECORD
+from penstock.telemetry.schemas import RECORD, WINDOWS
 
 #: 2026-01-01, midnight UTC: a whole hour, and a whole minute.
 START_MS = 1_767_225_600_000
@@ -63,7 +63,7 @@ def accepted(spark: SparkSession, rows: Iterable[Row]) -> DataFrame:
 
 def windows(spark: SparkSession, rows: Iterable[Row]) -> DataFrame:
     """Rows of the table of rates."""
-    return _frame(spark, RATES, ({**_WINDOW, **row} for row in rows))
+    return _frame(spark, WINDOWS, ({**_WINDOW, **row} for row in rows))
 
 
 def _frame(spark: SparkSession, schema: T.StructType, rows: Iterable[Row]) -> DataFrame:

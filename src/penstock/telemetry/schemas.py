@@ -75,10 +75,12 @@ RATES = _table(
     "text: status",
     "number: rate rate_variance out_rate bytes_per_s cpu_points worker_cpu_points",
     "number: execute_ms process_ms memory_mb worker_memory_mb queue_fill latency_ms",
-    "inputs: inputs",
-    "outputs: outputs",
     "text: hour",
 )
+
+#: The same rows with what came and went by stream, from which streams and traffic are made. Not
+#: kept: it would be as large as the samples, and reading those again is quicker than writing it.
+WINDOWS = T.StructType([*RATES.fields, *_table("inputs: inputs", "outputs: outputs").fields])
 
 #: Tuples in and out of a task by stream, in blocks of windows: what selectivity is made of.
 STREAMS = _table(

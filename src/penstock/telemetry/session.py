@@ -128,7 +128,6 @@ def _defaults(
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         # One file per hour and task at the same time, instead of sorting all rows by hour.
         "spark.sql.maxConcurrentOutputFileWriters": "64",
-        "spark.sql.parquet.compression.codec": "zstd",
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
         # One writer per store; the success marker would be the only file that differs between runs.
         "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",

@@ -47,6 +47,7 @@ class Tables:
 
     store: Store
     settings: Settings = field(default_factory=Settings)
+    _held: list[DataFrame] = field(default_factory=list)
 
     # -- take in ------------------------------------------------------------------------------
 
@@ -89,49 +90,62 @@ class Tables:
         if not pending:
             return manifest
         part = f"{manifest.number + 1:08d}"
-        samples = self._samples(manifest, pending)
-        updated = self._write_rates(manifest, samples, part, pending)
+        try:
+            windows, aside = self._cleaned(manifest, pending)
+            frames = {
+                "rates": windows,
+                "streams": stream_blocks(windows),
+                "traffic": traffic.instance_traffic(windows),
+                "quarantine": aside,
+            }
+            updated = self._write(manifest, frames, part, pending)
+        finally:
+            for frame in self._held:
+                frame.unpersist()
+            self._held.clear()
         computed = self.store.read(updated, "rates", pending)
-        minutes = usage.worker_minutes(computed)
-        frames = {
-            "streams": stream_blocks(computed),
-            "traffic": traffic.instance_traffic(computed),
-            "workers": minutes,
-        }
-        updated = self._write(updated, frames, part, pending)
+        updated = self._write(updated, {"workers": usage.worker_minutes(computed)}, part, pending)
         workers = self.store.read(updated, "workers", pending)
         updated = self._write(updated, {"utilisation": usage.utilisation(workers)}, part, pending)
         return self.store.commit(updated.with_facts(pending=[]))
 
     def _write(
-        self, manifest: Manifest, frames: Mapping[str, DataFrame], part: str, hours: list[str]
+        self,
+        manifest: Manifest,
+        frames: Mapping[str, DataFrame | None],
+        part: str,
+        hours: list[str],
     ) -> Manifest:
+        """Write frames as the new content of these hours; nothing for none."""
         for table, frame in frames.items():
-            folders = self.store.write(table, frame, part, by_hour=True)
+            folders = {}
+            if frame is not None:
+                folders = self.store.write(table, frame, part, by_hour=True)
             manifest = manifest.with_parts(table, folders, replacing=hours)
         return manifest
 
-    def _write_rates(
-        self, manifest: Manifest, samples: DataFrame, part: str, hours: list[str]
-    ) -> Manifest:
-        """Windows without repeats, and the repeats into quarantine."""
+    def _cleaned(self, manifest: Manifest, hours: list[str]) -> tuple[DataFrame, DataFrame | None]:
+        """Windows of these hours without repeats, and the repeats, if any."""
+        samples = self._samples(manifest, hours)
         own = F.col("hour").isin(hours)
         totals = bool(manifest.facts.get("totals"))
-        repeated = repeated_keys(samples).persist(StorageLevel.MEMORY_AND_DISK)
-        try:
-            count = repeated.limit(_MOST_BROADCAST + 1).count()
+        repeated = self._hold(repeated_keys(samples))
+        count = repeated.limit(_MOST_BROADCAST + 1).count()
+        aside, kept = None, samples
+        if count:
             keys = F.broadcast(repeated) if count <= _MOST_BROADCAST else repeated
-            judged = doubtful(samples, keys).persist(StorageLevel.MEMORY_AND_DISK)
-            kept = without_repeats(samples, keys, judged) if count else samples
-            windows = merged(differences(kept, self.settings, totals=totals), self.settings)
-            manifest = self._write(manifest, {"rates": rates(windows).where(own)}, part, hours)
-            aside = set_aside(judged).where(own) if count else None
-            folders = (
-                {} if aside is None else self.store.write("quarantine", aside, part, by_hour=True)
-            )
-            return manifest.with_parts("quarantine", folders, replacing=hours)
-        finally:
-            self.store.spark.catalog.clearCache()
+            judged = self._hold(doubtful(samples, keys))
+            kept = without_repeats(samples, keys, judged)
+            aside = set_aside(judged).where(own)
+        windows = merged(differences(kept, self.settings, totals=totals), self.settings)
+        counted = rates(windows).where(own)
+        # Differences of totals take a sort; windows of their own are quickly read again.
+        return self._hold(counted) if totals else counted, aside
+
+    def _hold(self, frame: DataFrame) -> DataFrame:
+        """Keep a frame that is used several times until the hours are computed."""
+        self._held.append(frame.persist(StorageLevel.MEMORY_AND_DISK))
+        return frame
 
     def _samples(self, manifest: Manifest, hours: list[str]) -> DataFrame:
         """Records of these hours, and of the hours before where totals need a predecessor."""

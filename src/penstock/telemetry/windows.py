@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from penstock.telemetry.clean import USED, Settings
-from penstock.telemetry.schemas import RATES
+from penstock.telemetry.schemas import WINDOWS
 
 _TASK = ("topology", "run", "component", "task", "host", "machine_type", "worker", "rack")
 _COUNTER = ("component", "stream", "task")
@@ -79,7 +79,7 @@ def rates(windows: DataFrame) -> DataFrame:
         "out_rate": put_out / seconds,
         "bytes_per_s": _sum("outputs", "bytes") / seconds,
     }
-    return windows.select(*[values.get(name, F.col(name)).alias(name) for name in RATES.names])
+    return windows.select(*[values.get(name, F.col(name)).alias(name) for name in WINDOWS.names])
 
 
 def _sum(name: str, counter: str) -> Column:
