@@ -16,7 +16,7 @@ demo: setup ## Plan an example topology and show what the plan is worth
 	@$(BIN)/penstock demo
 
 test: setup ## Run the tests; choose some with ARGS="-k java"
-	@$(BIN)/python -m pytest -n auto --maxprocesses 8 $(ARGS)
+	@$(BIN)/python -m pytest -n auto --maxprocesses 8 --dist loadgroup $(ARGS)
 
 lint: setup ## Check format, style, types and the direction of imports
 	$(BIN)/ruff format --check .

@@ -5,9 +5,13 @@
 
 import os
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 _SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 
@@ -23,6 +27,24 @@ settings.register_profile(
     "explore", max_examples=2000, deadline=None, suppress_health_check=_SLOW_IS_FINE
 )
 settings.load_profile("steady")
+
+
+#: Tests run hundreds of small jobs once: few tasks each.
+_SMALL_JOBS = {"spark.sql.shuffle.partitions": "2"}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The mark that keeps all tests with Spark in one process; known without xdist too."""
+    config.addinivalue_line("markers", "xdist_group(name): tests that run in one process")
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator["SparkSession"]:
+    """One Spark session for all tests of a process; commands run inside it too."""
+    from penstock.telemetry.session import spark_session
+
+    with spark_session("local[2]", driver_memory="1g", config=_SMALL_JOBS, short=True) as session:
+        yield session
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -9,8 +9,8 @@ from pyspark.sql import Row as SparkRow
 from pyspark.sql import SparkSession
 from tests.telemetry.frames import START_MS, Row, accepted, put, took
 
+from penstock.telemetry import schemas
 from penstock.telemetry.clean import Settings, differences
-from penstock.telemetry.schemas import WINDOWS
 from penstock.telemetry.windows import merged, rates
 
 pytestmark = pytest.mark.xdist_group("spark")
@@ -43,7 +43,7 @@ WINDOWS: dict[str, Row] = {
 def found(spark: SparkSession) -> dict[str, SparkRow]:
     rows = [{"component": name, "task": i, **w} for i, (name, w) in enumerate(WINDOWS.items())]
     frame = rates(differences(accepted(spark, rows), Settings()))
-    assert frame.columns == WINDOWS.names
+    assert frame.columns == schemas.WINDOWS.names
     return {row["component"]: row for row in frame.collect()}
 
 

@@ -86,11 +86,15 @@ def spark_session(
 ) -> Iterator[SparkSession]:
     """A session that ends with the block, and a scratch folder with it.
 
-    ``short`` says that the work is small: Java then compiles in haste instead of well.
+    ``short`` says that the work is small: Java then compiles in haste instead of well. Inside a
+    program that has a session, that one is used as it is, and goes on.
     """
     java_home = require_spark()
     from pyspark.sql import SparkSession
 
+    if (running := SparkSession.getActiveSession()) is not None:
+        yield running
+        return
     with tempfile.TemporaryDirectory(prefix="penstock-spark-") as scratch:
         os.environ["JAVA_HOME"] = str(java_home)
         # Without it executors take the first python on their PATH, which may lack pyarrow.
