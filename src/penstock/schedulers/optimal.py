@@ -31,13 +31,14 @@ from penstock.evaluate.bound import upper_bound
 from penstock.evaluate.capacity import overhead_cpu
 from penstock.evaluate.limits import violations
 from penstock.model.arrays import FloatVector, IntMatrix, IntVector, sum_by
-from penstock.model.outcome import Outcome, Shortfall
+from penstock.model.outcome import Outcome
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
 from penstock.schedulers.base import Budget, Looks
 from penstock.schedulers.hetero import HeteroScheduler
 from penstock.schedulers.lcstream import LcStreamScheduler
 from penstock.schedulers.packing import Patterns, pack
+from penstock.schedulers.shortage import shortage
 
 #: A plan must be better by this factor to count as better; the proof holds up to it.
 _BETTER = 1.0 + 1e-10
@@ -69,7 +70,7 @@ class OptimalScheduler:
             raise InputError(f"optimal: effort must be positive, not {self.effort}")
 
     def solve(self, problem: Problem, budget: Budget, rng: np.random.Generator) -> Outcome:
-        search = _Search(problem, self.per_machine, self.effort)
+        search = ExactSearch(problem, self.per_machine, self.effort)
         # Where the exact search is out of reach its limit per machine is, too.
         most = self.per_machine if search.patterns else 100
         for start in (HeteroScheduler(per_machine=most), LcStreamScheduler(per_machine=most)):
@@ -78,7 +79,7 @@ class OptimalScheduler:
         return search.outcome()
 
 
-class _Search:
+class ExactSearch:
     """Best-first over count vectors."""
 
     def __init__(self, problem: Problem, per_machine: int, effort: float) -> None:
@@ -144,7 +145,7 @@ class _Search:
         kind = f"exact search, at most {self.per_machine} instances on a machine"
         if not self.finished:
             kind = "exact search, ended early"
-        shortfalls = () if self.best is not None else (self._shortfall(),)
+        shortfalls = () if self.best is not None else (shortage(self.problem),)
         return Outcome(
             self.best,
             shortfalls,
@@ -223,21 +224,6 @@ class _Search:
             return False
         most = int(np.bincount(placement.machine).max())
         return self.patterns is None or most <= self.per_machine
-
-    def _shortfall(self) -> Shortfall:
-        """Not even one instance of each component fits: say which total is too small, if one is."""
-        problem, cluster = self.problem, self.problem.cluster
-        slots = float(cluster.per_type("slots")[cluster.type_of].sum())
-        memory = float(cluster.per_type("memory_mb", np.inf)[cluster.type_of].sum())
-        wanted = (
-            ("slots", float(len(problem.topologies)), slots),
-            ("memory_mb", float(np.nan_to_num(problem.memory_mb).sum()), memory),
-            ("cpu_points", float(problem.met.min(axis=1).sum()), float(cluster.usable_cpu.sum())),
-        )
-        for resource, needed, available in wanted:
-            if needed > available:
-                return Shortfall(resource, needed, available)
-        return Shortfall("machines that hold one instance of each component", 1, 0)
 
 
 class _VectorBounds:

@@ -43,7 +43,11 @@ class Patterns:
         components = len(problem.components)
         if comb(per_machine + components, components) > MOST_PATTERNS:
             return None
-        counts = _compositions(components, per_machine)
+        return cls.listed(problem, _compositions(components, per_machine))
+
+    @classmethod
+    def listed(cls, problem: Problem, counts: IntMatrix) -> Patterns:
+        """These patterns, shape (patterns, components), with what each needs."""
         workers = np.stack(
             [
                 (counts[:, problem.topology_of == t] > 0).any(axis=1)

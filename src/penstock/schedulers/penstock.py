@@ -1,0 +1,135 @@
+"""``penstock``: our own scheduler, near the best there is, with a certificate of how near.
+
+The objective is the sustainable scale. A plan is thought of by machine types: so many machines of a
+type hold this pattern of instances (:mod:`penstock.schedulers.penstock_ground`), so that cost grows
+with types and components, not with machines.
+
+Weighted grouping (each instance has a share that follows its machine's power, the future work that
+Nasiri et al. 2023 announce): :mod:`penstock.schedulers.penstock_weighted`.
+
+Whatever was searched, the plan returned is the best by the one cost model of ``evaluate`` among
+what was found and, on clusters where they are cheap, ``hetero``'s. Its certificate is the upper
+bound's linear programme or a tighter bound of the search's own, and says which.
+
+Not searched over, only judged: e_remote, network cards, skewed keys. Chance comes from ``rng`` and
+the work is counted in rounds, so that the same seed gives the same plan.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from penstock.errors import InputError
+from penstock.evaluate.bound import KIND, Bound, upper_bound
+from penstock.evaluate.capacity import capacity
+from penstock.evaluate.limits import violations
+from penstock.model.outcome import Outcome
+from penstock.model.placement import Placement
+from penstock.model.problem import Problem
+from penstock.schedulers.base import Budget, Looks
+from penstock.schedulers.hetero import HeteroScheduler
+from penstock.schedulers.penstock_ground import Ground, groups_of, may_weigh, placed
+from penstock.schedulers.shortage import shortage
+
+#: Schedulers whose cost grows with the machines are asked up to this many.
+_FEW_MACHINES = 1000
+
+
+@dataclass(frozen=True)
+class PenstockScheduler:
+    """Patterns of instances per machine type, by mathematical programmes and search."""
+
+    name: ClassVar[str] = "penstock"
+    summary: ClassVar[str] = "our own: near the best plan there is, and proves how near"
+    paper: ClassVar[str] = ""
+    looks: ClassVar[Looks] = Looks(
+        counts=True, unlike_machines=True, memory=True, grouping=True, topologies_together=True
+    )
+
+    nodes: int = field(default=3000, metadata={"help": "most nodes of a mixed-integer programme"})
+
+    def __post_init__(self) -> None:
+        if self.nodes < 1:
+            raise InputError(f"penstock: nodes must be at least 1, not {self.nodes}")
+
+    def solve(self, problem: Problem, budget: Budget, rng: np.random.Generator) -> Outcome:
+        found = upper_bound(problem)
+        run = _Run(problem, found, budget, rng, self)
+        run.ask_others()
+        if 0 < found.scale < np.inf:
+            run.search()
+        return run.outcome()
+
+
+class _Run:
+    """One answer in the making: the best placement so far and the bound proved so far."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        found: Bound,
+        budget: Budget,
+        rng: np.random.Generator,
+        settings: PenstockScheduler,
+    ) -> None:
+        self.problem, self.found, self.budget, self.rng = problem, found, budget, rng
+        self.settings = settings
+        self.best: Placement | None = None
+        self.best_scale = -1.0
+        self.bound, self.kind = found.scale, KIND
+        self.rounds = 0
+        self.interrupted = False
+
+    def ask_others(self) -> None:
+        """A first plan where that is cheap: none of ours is to be worse."""
+        if len(self.problem.cluster.machines) <= _FEW_MACHINES:
+            self.offer(HeteroScheduler().solve(self.problem, self.budget, self.rng).placement)
+
+    def search(self) -> None:
+        ground = Ground.of(self.problem, self.found.scale)
+        if may_weigh(self.problem):
+            self._weigh(ground)
+
+    def _weigh(self, ground: Ground) -> None:
+        # scipy's solvers take longer to load than most commands to run.
+        from penstock.schedulers.penstock_weighted import plan_weighted
+
+        starts = [] if self.best is None else [groups_of(ground, self.best)]
+        self.rounds += 1
+        solved = plan_weighted(
+            ground,
+            self.found,
+            starts,
+            self.settings.nodes,
+            exact=not self.budget.spent(self.rounds),
+            seconds=self.budget.seconds_left,
+        )
+        if solved.plan is not None:
+            self.offer(placed(ground, solved.plan.groups, solved.plan.shares))
+        if solved.bound < self.bound:
+            self.bound, self.kind = solved.bound, solved.kind
+        self.interrupted = self.budget.spent(self.rounds)
+
+    def offer(self, placement: Placement | None) -> None:
+        """Keep a placement if it is whole, keeps every limit and is the best so far."""
+        if placement is None or not placement.counts(len(self.problem.components)).all():
+            return
+        if violations(self.problem, placement):
+            return
+        scale = capacity(self.problem, placement).scale
+        if scale > self.best_scale:
+            self.best, self.best_scale = placement, scale
+
+    def outcome(self) -> Outcome:
+        finite = 0 < self.bound < np.inf
+        return Outcome(
+            self.best,
+            () if self.best is not None else (shortage(self.problem),),
+            self.rounds,
+            bound_scale=max(self.bound, self.best_scale) if finite else None,
+            bound_kind=self.kind if finite else "",
+            interrupted=self.interrupted,
+        )
