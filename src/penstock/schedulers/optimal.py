@@ -45,6 +45,9 @@ _BETTER = 1.0 + 1e-10
 #: Count vectors looked at together, and the most that are listed at all.
 _BATCH = 64
 _MOST_VECTORS = 100_000
+#: How far around the best count vector to look, and the most vectors to look at so.
+_RADIUS = 3
+_MOST_NEIGHBOURS = 4000
 
 
 @dataclass(frozen=True)
@@ -118,19 +121,33 @@ class ExactSearch:
                 break
             if self.effort_left <= 0:
                 return
-            batch = vectors[start : start + _BATCH]
-            self.effort_left -= len(batch) * self.patterns.effort_to_rule_out
-            hopeless = self.patterns.impossible(batch, self.best_scale * _BETTER, self.machines)
-            hopeful = start + np.flatnonzero(~hopeless)
-            for counts, bound in zip(vectors[hopeful], bounds[hopeful], strict=True):
-                self.rounds += 1
-                if self.effort_left <= 0 or budget.spent(self.rounds):
-                    return
-                if bound > self.best_scale * _BETTER:
-                    self._improve(counts)
+            batch = slice(start, start + _BATCH)
+            if not self._try(vectors[batch], bounds[batch], budget):
+                return
         if complete:
             self.bound = self.best_scale
             self.finished = True
+
+    def look_around(self, budget: Budget) -> None:
+        """Count vectors near that of the best so far, ever nearer ones of better ones."""
+        if self.patterns is None or self.best is None or self.problem.given_counts is not None:
+            return
+        seen: set[bytes] = set()
+        radius, components = 1, len(self.problem.components)
+        while radius <= _RADIUS and (2 * radius + 1) ** components <= _MOST_NEIGHBOURS:
+            before = self.best_scale
+            vectors = self._around(self.best.counts(components), radius)
+            fresh = np.array([v.tobytes() not in seen for v in vectors], dtype=np.bool_)
+            vectors = vectors[fresh]
+            seen.update(v.tobytes() for v in vectors)
+            bounds = self.bounds.of(vectors)
+            order = np.argsort(-bounds, kind="stable")
+            order = order[bounds[order] > self.best_scale * _BETTER]
+            for start in range(0, len(order), _BATCH):
+                batch = order[start : start + _BATCH]
+                if not self._try(vectors[batch], bounds[batch], budget):
+                    return
+            radius = 1 if self.best_scale > before else radius + 1
 
     def outcome(self) -> Outcome:
         exact = self.problem.divides_evenly
@@ -185,6 +202,28 @@ class ExactSearch:
             total += len(level)
         order = np.argsort(-np.concatenate(bounds), kind="stable")
         return np.concatenate(kept)[order], np.concatenate(bounds)[order], not len(level)
+
+    def _try(self, batch: IntMatrix, bounds: FloatVector, budget: Budget) -> bool:
+        """Pack those of the vectors that are not ruled out at once; False if effort is spent."""
+        assert self.patterns is not None
+        self.effort_left -= len(batch) * self.patterns.effort_to_rule_out
+        hopeless = self.patterns.impossible(batch, self.best_scale * _BETTER, self.machines)
+        for counts, bound in zip(batch[~hopeless], bounds[~hopeless], strict=True):
+            self.rounds += 1
+            if self.effort_left <= 0 or budget.spent(self.rounds):
+                return False
+            if bound > self.best_scale * _BETTER:
+                self._improve(counts)
+        return self.effort_left > 0
+
+    def _around(self, counts: IntVector, radius: int) -> IntMatrix:
+        """Vectors that differ by at most the radius in every component."""
+        steps = [np.arange(-radius, radius + 1)] * len(counts)
+        offsets = np.stack(np.meshgrid(*steps, indexing="ij"), axis=-1).reshape(-1, len(counts))
+        vectors = counts + offsets
+        most_in_all = self.per_machine * len(self.problem.cluster.machines)
+        good = (vectors >= 1).all(axis=1) & (vectors <= self.problem.most_instances).all(axis=1)
+        return np.asarray(vectors[good & (vectors.sum(axis=1) <= most_in_all)])
 
     def _improve(self, counts: IntVector) -> None:
         """Pack these counts at ever higher scales until they no longer fit."""

@@ -5,7 +5,8 @@ type hold this pattern of instances (:mod:`penstock.schedulers.penstock_ground`)
 with types and components, not with machines.
 
 Shuffle grouping: a search over the sizes of instances, each judged by a covering problem over
-patterns (:mod:`penstock.schedulers.penstock_sizes`); on small problems the exact search of
+patterns (:mod:`penstock.schedulers.penstock_sizes`, with many components or wide machines
+:mod:`penstock.schedulers.penstock_columns`); on small problems the exact search of
 ``optimal`` goes on from there and often proves the plan optimal.
 
 Weighted grouping (each instance has a share that follows its machine's power, the future work that
@@ -64,7 +65,7 @@ class PenstockScheduler:
         default=3000, metadata={"help": "most nodes of the exact programme (weighted grouping)"}
     )
     effort: float = field(
-        default=3e6, metadata={"help": "packing work of the exact search on small problems"}
+        default=2e7, metadata={"help": "packing work of the exact search on small problems"}
     )
 
     def __post_init__(self) -> None:
@@ -118,14 +119,19 @@ class _Run:
     def _pack(self, ground: Ground) -> None:
         """Shuffle grouping: instance sizes, then patterns."""
         # scipy's solvers take longer to load than most commands to run.
+        from penstock.schedulers.penstock_columns import ColumnSearch
         from penstock.schedulers.penstock_patterns import Master, list_patterns
         from penstock.schedulers.penstock_sizes import SizeSearch, Work
 
         counts = list_patterns(ground)
-        if counts is None:
-            return
-        work = Work.on(int(ground.machines.sum()))
-        search = SizeSearch(Master(ground, counts), work, self.budget, self.rng)
+        search: SizeSearch | ColumnSearch
+        if counts is not None:
+            work = Work.on(int(ground.machines.sum()))
+            search = SizeSearch(Master(ground, counts), work, self.budget, self.rng)
+        elif ground.given is None:
+            search = ColumnSearch(ground, self.found.ideal_rate[:, ground.kinds], self.budget)
+        else:
+            return  # counts laid down, and too many patterns to list
         if self.best is not None:
             search.start_from(groups_of(ground, self.best))
         search.run()
@@ -143,6 +149,7 @@ class _Run:
             return
         search = ExactSearch(problem, _EXACT_PER_MACHINE, effort)
         search.start_from(Outcome(self.best))
+        search.look_around(self.budget)
         search.run(self.budget)
         self.rounds += search.rounds
         found = search.outcome()

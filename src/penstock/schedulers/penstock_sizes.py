@@ -31,6 +31,10 @@ _WIDTHS = (0.02, 0.1, 0.5)
 _PROMISE = 1.0 + 2e-4
 _GAP = 2e-3
 _FEW_MACHINES = 60
+#: Up to this many instances of a component, sizes between those of whole numbers are waste.
+_FEW_INSTANCES = 12
+#: The part of the bound that a plan is likely to reach, before one is known.
+_LIKELY = 0.9
 #: Halvings of the range of scales for counts that are laid down.
 _BISECTIONS = 12
 
@@ -219,9 +223,11 @@ class SizeSearch:
         return self._possible(sizes)
 
     def _possible(self, sizes: FloatVector) -> FloatVector:
-        """Sizes between next to nothing and all there is."""
-        most = self.ground.visits * self.ground.bound
-        return np.clip(sizes, 1e-6 * most, most)
+        """Sizes that a whole number of instances of each component has, where they are few."""
+        most = self.ground.visits * self.ground.bound * max(self.scale * _PROMISE, _LIKELY)
+        number = np.ceil(np.divide(most, sizes, out=np.ones(len(sizes)), where=sizes > 0) - 1e-9)
+        number = np.clip(number, 1.0, 1e6)
+        return np.where(number <= _FEW_INSTANCES, most / number, np.minimum(sizes, most))
 
     def _spent(self) -> bool:
         self.rounds += 1
