@@ -20,9 +20,10 @@ from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
 from penstock.evaluate.capacity import ROUNDING_POINTS
-from penstock.model.arrays import BoolVector, FloatMatrix, FloatVector, IntMatrix, IntVector
+from penstock.model.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
 from penstock.schedulers.base import Budget
 from penstock.schedulers.penstock_ground import Catalogue, Ground, Groups, even_scale
+from penstock.schedulers.penstock_knapsack import fill
 from penstock.schedulers.penstock_remainder import Remainder
 
 #: Cells of the knapsack's grid, and items considered per type.
@@ -34,6 +35,9 @@ _RESIZINGS = 8
 #: First sizes: types with less than this part of a component's ideal rate do not count, and each
 #: instance is this much smaller than what would fill its thread.
 _STARTS = ((1e-6, 1), (0.05, 1), (1e-6, 2), (1e-6, 3))
+#: Components whose size is varied by itself, and the part of the bound from which on none is.
+_VARIED = 25
+_GOOD_ENOUGH_TO_STOP = 0.985
 #: From this part of the bound on, smaller instances are not tried: they cost more overhead.
 _GOOD_ENOUGH = 0.975
 #: The largest relative change of a size at once.
@@ -59,7 +63,11 @@ class ColumnSearch:
         self.sizes = self._first_sizes(0.0)
         self._prices = np.ones(len(ground.visits))
         self._rents = np.zeros(len(ground.kinds))
-        self._forget()
+        # The pool of patterns: instances, kind and points left for tuples of each.
+        self._counts: IntMatrix = np.zeros((0, len(ground.visits)), dtype=np.int64)
+        self._kind: IntVector = np.zeros(0, dtype=np.int64)
+        self._room: FloatVector = np.zeros(0)
+        self._known: set[bytes] = set()
 
     def start_from(self, groups: Groups) -> None:
         """A first plan, to be beaten."""
@@ -67,12 +75,14 @@ class ColumnSearch:
 
     def run(self) -> None:
         """Search from several first sizes."""
-        for least, divisor in _STARTS:
+        for turn, (least, divisor) in enumerate(_STARTS):
             if self.rounds and (self._spent() or (divisor > 1 and self.scale >= _GOOD_ENOUGH)):
                 return
             self.sizes = self._first_sizes(least) / divisor
             self._forget()
             self._search()
+            if turn == 0 and self.scale < _GOOD_ENOUGH_TO_STOP:
+                self._vary()
 
     def _search(self) -> None:
         best_relaxed, trust = 0.0, _TRUST
@@ -107,6 +117,38 @@ class ColumnSearch:
         sizes = np.where(np.isfinite(sizes), sizes, np.maximum(most, 0.0).max(axis=1))
         limit = ground.visits * ground.bound
         return np.asarray(np.clip(sizes, 1e-9 * limit, limit) * (1.0 - 1e-12))
+
+    def _vary(self) -> None:
+        """Other sizes for one component after the other, those that cost most first."""
+        best, machines = self._make_patterns()
+        whole = best
+        cost = self._prices * (machines @ (self._counts * self._gain()))
+        for c in np.argsort(-cost, kind="stable")[:_VARIED].tolist():
+            for size in self._sizes_beside(c):
+                if self._spent():
+                    return
+                pool = (self.sizes, self._counts, self._kind, self._room, self._known)
+                self.sizes = self.sizes.copy()
+                self.sizes[c] = size
+                self._drop_unfit()
+                value, machines = self._make_patterns()
+                if value > best * (1.0 + _PROMISE / 10):
+                    best = value
+                    break
+                self.sizes, self._counts, self._kind, self._room, self._known = pool
+        if best > whole * (1.0 + _PROMISE):
+            self._search()
+
+    def _sizes_beside(self, component: int) -> list[float]:
+        """The next larger and smaller size that fills a thread on some kind."""
+        ground, now = self.ground, float(self.sizes[component])
+        points = np.minimum(ground.threads, ground.usable - ground.base - ground.worker)
+        spare, e = (points - ground.met)[component], ground.e[component]
+        full = np.divide(spare, e, out=np.zeros(len(e)), where=e > 0) * (1.0 - 1e-12)
+        full = np.minimum(full, ground.visits[component] * ground.bound)
+        larger = full[full > now * 1.001].tolist()
+        smaller = full[(full < now * 0.999) & (full > 0)].tolist()
+        return ([min(larger)] if larger else []) + ([max(smaller)] if smaller else [])
 
     def _resize(self, machines: FloatVector, trust: float) -> bool:
         """Move the sizes by the programme linearised in machines and sizes; False if stuck."""
@@ -209,7 +251,7 @@ class ColumnSearch:
         # No pattern needs more instances than there are, however little they cost.
         cells = np.maximum(cells, np.ceil(_CELLS / self._enough()).astype(np.int64)[items])
         value = np.where(weight <= 1.0, worth[items], -np.inf)
-        chosen = _fill(cells, value)
+        chosen = fill(cells, value, _CELLS)
         counts = np.zeros((len(ground.kinds), len(worth)), dtype=np.int64)
         np.put_along_axis(counts, items, chosen, axis=1)
         kind = np.arange(len(ground.kinds))
@@ -265,7 +307,7 @@ class ColumnSearch:
         self._counts = np.zeros((0, len(self.ground.visits)), dtype=np.int64)
         self._kind = np.zeros(0, dtype=np.int64)
         self._room = np.zeros(0)
-        self._known: set[bytes] = set()
+        self._known = set()
 
     def _add(self, counts: IntMatrix, kind: IntVector) -> bool:
         """Take patterns that fit into the pool; whether any was new."""
@@ -345,27 +387,3 @@ class ColumnSearch:
     def _spent(self) -> bool:
         self.rounds += 1
         return self.budget.spent(self.rounds)
-
-
-def _fill(cells: IntMatrix, value: FloatMatrix) -> IntMatrix:
-    """Unbounded knapsacks of ``_CELLS`` cells, one per row: how many of each item."""
-    chosen = np.zeros(cells.shape, dtype=np.int64)
-    for row in range(len(cells)):
-        best = np.zeros(_CELLS + 1)
-        steps: list[tuple[int, int, BoolVector]] = []
-        for item, (width, worth) in enumerate(zip(cells[row].tolist(), value[row], strict=True)):
-            copies = 1
-            # 1, 2, 4, ... copies: any number of them is a sum of some.
-            while worth > 0 and copies * width <= _CELLS:
-                offered = best[: -copies * width] + copies * worth
-                better = offered > best[copies * width :]
-                best[copies * width :][better] = offered[better]
-                steps.append((item, copies, better))
-                copies *= 2
-        at = _CELLS
-        for item, copies, better in reversed(steps):
-            width = copies * int(cells[row, item])
-            if at >= width and better[at - width]:
-                chosen[row, item] += copies
-                at -= width
-    return chosen

@@ -60,10 +60,10 @@ class Work:
         return cls(
             climbs=4,
             tries_per_climb=300,
-            programmes_per_climb=30,
+            programmes_per_climb=25,
             whole_plans_per_climb=2,
             whole_plans=0,
-            nodes=30,
+            nodes=10,
         )
 
 
