@@ -138,7 +138,8 @@ class Master:
             integrality=whole,
             bounds=Bounds(low, np.inf),
             constraints=LinearConstraint(sparse.csr_array(matrix), -np.inf, right),
-            options={"node_limit": nodes, "mip_rel_gap": gap},
+            # Presolve gains nothing here, and repairing its solutions HiGHS writes to stdout.
+            options={"node_limit": nodes, "mip_rel_gap": gap, "presolve": False},
         )
         return None if solved.x is None else self._groups(columns, solved.x[:-1])
 
