@@ -63,6 +63,11 @@ class Budget:
         self._clock = clock
         self._deadline = None if seconds is None else clock() + seconds
 
+    @property
+    def seconds_left(self) -> float | None:
+        """Time until it must return, for solvers that keep their own clock; ``None``: no limit."""
+        return None if self._deadline is None else max(0.0, self._deadline - self._clock())
+
     def spent(self, iterations: int) -> bool:
         """Whether a scheduler that has done so many rounds must return its best so far."""
         if self._iterations is not None and iterations >= self._iterations:

@@ -31,19 +31,23 @@ from penstock.evaluate.bound import upper_bound
 from penstock.evaluate.capacity import overhead_cpu
 from penstock.evaluate.limits import violations
 from penstock.model.arrays import FloatVector, IntMatrix, IntVector, sum_by
-from penstock.model.outcome import Outcome, Shortfall
+from penstock.model.outcome import Outcome
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
 from penstock.schedulers.base import Budget, Looks
 from penstock.schedulers.hetero import HeteroScheduler
 from penstock.schedulers.lcstream import LcStreamScheduler
 from penstock.schedulers.packing import Patterns, pack
+from penstock.schedulers.shortage import shortage
 
 #: A plan must be better by this factor to count as better; the proof holds up to it.
 _BETTER = 1.0 + 1e-10
 #: Count vectors looked at together, and the most that are listed at all.
 _BATCH = 64
 _MOST_VECTORS = 100_000
+#: How far around the best count vector to look, and the most vectors to look at so.
+_RADIUS = 3
+_MOST_NEIGHBOURS = 4000
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,7 @@ class OptimalScheduler:
             raise InputError(f"optimal: effort must be positive, not {self.effort}")
 
     def solve(self, problem: Problem, budget: Budget, rng: np.random.Generator) -> Outcome:
-        search = _Search(problem, self.per_machine, self.effort)
+        search = ExactSearch(problem, self.per_machine, self.effort)
         # Where the exact search is out of reach its limit per machine is, too.
         most = self.per_machine if search.patterns else 100
         for start in (HeteroScheduler(per_machine=most), LcStreamScheduler(per_machine=most)):
@@ -78,7 +82,7 @@ class OptimalScheduler:
         return search.outcome()
 
 
-class _Search:
+class ExactSearch:
     """Best-first over count vectors."""
 
     def __init__(self, problem: Problem, per_machine: int, effort: float) -> None:
@@ -117,19 +121,33 @@ class _Search:
                 break
             if self.effort_left <= 0:
                 return
-            batch = vectors[start : start + _BATCH]
-            self.effort_left -= len(batch) * self.patterns.effort_to_rule_out
-            hopeless = self.patterns.impossible(batch, self.best_scale * _BETTER, self.machines)
-            hopeful = start + np.flatnonzero(~hopeless)
-            for counts, bound in zip(vectors[hopeful], bounds[hopeful], strict=True):
-                self.rounds += 1
-                if self.effort_left <= 0 or budget.spent(self.rounds):
-                    return
-                if bound > self.best_scale * _BETTER:
-                    self._improve(counts)
+            batch = slice(start, start + _BATCH)
+            if not self._try(vectors[batch], bounds[batch], budget):
+                return
         if complete:
             self.bound = self.best_scale
             self.finished = True
+
+    def look_around(self, budget: Budget) -> None:
+        """Count vectors near that of the best so far, ever nearer ones of better ones."""
+        if self.patterns is None or self.best is None or self.problem.given_counts is not None:
+            return
+        seen: set[bytes] = set()
+        radius, components = 1, len(self.problem.components)
+        while radius <= _RADIUS and (2 * radius + 1) ** components <= _MOST_NEIGHBOURS:
+            before = self.best_scale
+            vectors = self._around(self.best.counts(components), radius)
+            fresh = np.array([v.tobytes() not in seen for v in vectors], dtype=np.bool_)
+            vectors = vectors[fresh]
+            seen.update(v.tobytes() for v in vectors)
+            bounds = self.bounds.of(vectors)
+            order = np.argsort(-bounds, kind="stable")
+            order = order[bounds[order] > self.best_scale * _BETTER]
+            for start in range(0, len(order), _BATCH):
+                batch = order[start : start + _BATCH]
+                if not self._try(vectors[batch], bounds[batch], budget):
+                    return
+            radius = 1 if self.best_scale > before else radius + 1
 
     def outcome(self) -> Outcome:
         exact = self.problem.divides_evenly
@@ -144,7 +162,7 @@ class _Search:
         kind = f"exact search, at most {self.per_machine} instances on a machine"
         if not self.finished:
             kind = "exact search, ended early"
-        shortfalls = () if self.best is not None else (self._shortfall(),)
+        shortfalls = () if self.best is not None else (shortage(self.problem),)
         return Outcome(
             self.best,
             shortfalls,
@@ -185,6 +203,28 @@ class _Search:
         order = np.argsort(-np.concatenate(bounds), kind="stable")
         return np.concatenate(kept)[order], np.concatenate(bounds)[order], not len(level)
 
+    def _try(self, batch: IntMatrix, bounds: FloatVector, budget: Budget) -> bool:
+        """Pack those of the vectors that are not ruled out at once; False if effort is spent."""
+        assert self.patterns is not None
+        self.effort_left -= len(batch) * self.patterns.effort_to_rule_out
+        hopeless = self.patterns.impossible(batch, self.best_scale * _BETTER, self.machines)
+        for counts, bound in zip(batch[~hopeless], bounds[~hopeless], strict=True):
+            self.rounds += 1
+            if self.effort_left <= 0 or budget.spent(self.rounds):
+                return False
+            if bound > self.best_scale * _BETTER:
+                self._improve(counts)
+        return self.effort_left > 0
+
+    def _around(self, counts: IntVector, radius: int) -> IntMatrix:
+        """Vectors that differ by at most the radius in every component."""
+        steps = [np.arange(-radius, radius + 1)] * len(counts)
+        offsets = np.stack(np.meshgrid(*steps, indexing="ij"), axis=-1).reshape(-1, len(counts))
+        vectors = counts + offsets
+        most_in_all = self.per_machine * len(self.problem.cluster.machines)
+        good = (vectors >= 1).all(axis=1) & (vectors <= self.problem.most_instances).all(axis=1)
+        return np.asarray(vectors[good & (vectors.sum(axis=1) <= most_in_all)])
+
     def _improve(self, counts: IntVector) -> None:
         """Pack these counts at ever higher scales until they no longer fit."""
         assert self.patterns is not None
@@ -223,21 +263,6 @@ class _Search:
             return False
         most = int(np.bincount(placement.machine).max())
         return self.patterns is None or most <= self.per_machine
-
-    def _shortfall(self) -> Shortfall:
-        """Not even one instance of each component fits: say which total is too small, if one is."""
-        problem, cluster = self.problem, self.problem.cluster
-        slots = float(cluster.per_type("slots")[cluster.type_of].sum())
-        memory = float(cluster.per_type("memory_mb", np.inf)[cluster.type_of].sum())
-        wanted = (
-            ("slots", float(len(problem.topologies)), slots),
-            ("memory_mb", float(np.nan_to_num(problem.memory_mb).sum()), memory),
-            ("cpu_points", float(problem.met.min(axis=1).sum()), float(cluster.usable_cpu.sum())),
-        )
-        for resource, needed, available in wanted:
-            if needed > available:
-                return Shortfall(resource, needed, available)
-        return Shortfall("machines that hold one instance of each component", 1, 0)
 
 
 class _VectorBounds:

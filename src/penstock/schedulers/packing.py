@@ -43,7 +43,11 @@ class Patterns:
         components = len(problem.components)
         if comb(per_machine + components, components) > MOST_PATTERNS:
             return None
-        counts = _compositions(components, per_machine)
+        return cls.listed(problem, compositions(components, per_machine))
+
+    @classmethod
+    def listed(cls, problem: Problem, counts: IntMatrix) -> Patterns:
+        """These patterns, shape (patterns, components), with what each needs."""
         workers = np.stack(
             [
                 (counts[:, problem.topology_of == t] > 0).any(axis=1)
@@ -150,7 +154,7 @@ def pack(
     return chosen[::-1]
 
 
-def _compositions(components: int, most: int) -> IntMatrix:
+def compositions(components: int, most: int) -> IntMatrix:
     """All vectors of non-negative integers with a sum of at most ``most``, zero vector first."""
     rows = np.zeros((1, 0), dtype=np.int64)
     for _ in range(components):

@@ -15,6 +15,7 @@ from penstock.schedulers.hetero import HeteroScheduler
 from penstock.schedulers.isolation import IsolationScheduler
 from penstock.schedulers.lcstream import LcStreamScheduler
 from penstock.schedulers.optimal import OptimalScheduler
+from penstock.schedulers.penstock import PenstockScheduler
 from penstock.schedulers.rstorm import RStormScheduler
 from penstock.schedulers.top import TopScheduler
 from penstock.schedulers.tsstream import TsStreamScheduler
@@ -35,6 +36,7 @@ _BUILT_IN: tuple[type[Scheduler], ...] = (
     TsStreamScheduler,
     HeteroScheduler,
     OptimalScheduler,
+    PenstockScheduler,
 )
 
 

@@ -1,0 +1,194 @@
+"""What ``penstock`` searches on: a problem by machine types, and plans as groups of machines.
+
+Machines of one type are interchangeable, so a plan is a list of groups: so many machines of this
+type hold these instances each. All arrays have a column per type that has machines (a *kind*), none
+per machine; machines are named only when the plan is done.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from penstock.evaluate.capacity import ROUNDING_POINTS
+from penstock.model.arrays import BoolVector, FloatMatrix, FloatVector, IntMatrix, IntVector
+from penstock.model.placement import Placement
+from penstock.model.problem import UNLIMITED, Problem
+from penstock.model.topology import FOLLOWS_SHARES, Grouping
+from penstock.schedulers.packing import Patterns
+
+#: Groupings under which a second instance takes nothing off the first.
+_NOT_DIVIDED = frozenset({Grouping.ALL, Grouping.GLOBAL})
+
+
+@dataclass(frozen=True)
+class Ground:
+    """The costs and limits of a problem. C components, K kinds of machines."""
+
+    problem: Problem
+    #: Type index of each kind, and its number of machines, shape (K,).
+    kinds: IntVector
+    machines: IntVector
+    #: Points per tuple/s, fixed points, and the most points of an instance, shape (C, K).
+    e: FloatMatrix
+    met: FloatMatrix
+    threads: FloatMatrix
+    #: Points a machine offers, what it and one worker process cost, shape (K,).
+    usable: FloatVector
+    base: FloatVector
+    worker: FloatVector
+    #: Input of each component at scale 1, and the most instances it may have (inf: any), (C,).
+    visits: FloatVector
+    most: FloatVector
+    #: An upper bound on the scale, finite and positive.
+    bound: float
+
+    @classmethod
+    def of(cls, problem: Problem, bound: float) -> Ground:
+        cluster = problem.cluster
+        kinds = np.flatnonzero(cluster.machines_per_type > 0)
+        most = np.where(problem.most_instances == UNLIMITED, np.inf, problem.most_instances)
+        most = np.where(_cannot_divide(problem), 1.0, most)
+        return cls(
+            problem=problem,
+            kinds=kinds,
+            machines=cluster.machines_per_type[kinds],
+            e=problem.e[:, kinds],
+            met=problem.met[:, kinds],
+            threads=problem.instance_points[:, kinds],
+            usable=cluster.usable_cpu_per_type[kinds],
+            base=cluster.per_type("base_cpu_points")[kinds],
+            worker=cluster.per_type("worker_cpu_points")[kinds],
+            visits=problem.visits,
+            most=most,
+            bound=bound,
+        )
+
+    @property
+    def given(self) -> IntVector | None:
+        """Instance counts laid down, shape (C,)."""
+        counts = self.problem.given_counts
+        return None if counts is None else np.array(counts, dtype=np.int64)
+
+    @property
+    def work(self) -> FloatMatrix:
+        """Points that all tuples of a component cost on each kind at the bound, shape (C, K)."""
+        return self.e * (self.visits * self.bound)[:, None]
+
+    def with_remote_cost(self) -> Ground:
+        """The same where every tuple is taken to come from and go to another process."""
+        sent = np.zeros(len(self.visits))
+        for stream in self.problem.streams:
+            sent[stream.source] += stream.selectivity
+        extra = self.problem.e_remote[:, self.kinds] * (1.0 + sent)[:, None]
+        return replace(self, e=self.e + extra)
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """Patterns (instances of each component on one machine) and the points each leaves."""
+
+    #: Shape (patterns, C); floats, for products.
+    counts: FloatMatrix
+    #: Points left for tuples on each kind, -inf where a limit forbids it, shape (patterns, K).
+    room: FloatMatrix
+
+    @classmethod
+    def of(cls, ground: Ground, counts: IntMatrix) -> Catalogue:
+        listed = Patterns.listed(ground.problem, counts)
+        used = listed.workers[:, None]
+        room = ground.usable - counts @ ground.met - ground.worker * used - ground.base * (used > 0)
+        allowed: BoolVector = listed.allowed[:, ground.kinds]
+        # A thread whose overhead alone is too much runs nowhere.
+        allowed &= (counts @ (ground.met > ground.threads + ROUNDING_POINTS)) == 0
+        room[~allowed | (room < -ROUNDING_POINTS)] = -np.inf
+        return cls(counts.astype(np.float64), room)
+
+
+@dataclass(frozen=True)
+class Groups:
+    """A plan: ``machines[g]`` machines of kind ``kind[g]`` hold ``counts[g]`` instances each."""
+
+    #: Index into the ground's kinds, shape (groups,).
+    kind: IntVector
+    machines: IntVector
+    #: Shape (groups, C).
+    counts: IntMatrix
+
+    @property
+    def totals(self) -> IntVector:
+        """Instances of each component, shape (C,)."""
+        return np.asarray(self.machines @ self.counts)
+
+
+def may_weigh(problem: Problem) -> bool:
+    """Whether shares are allowed and every stream would follow them."""
+    return problem.weighted and all(s.grouping in FOLLOWS_SHARES for s in problem.streams)
+
+
+def even_scale(ground: Ground, groups: Groups) -> float:
+    """The scale of a plan whose instances all get the same, by CPU alone."""
+    totals = groups.totals
+    if not totals.all():
+        return 0.0
+    room = Catalogue.of(ground, groups.counts).room[np.arange(len(groups.kind)), groups.kind]
+    each = ground.e * (ground.visits / totals)[:, None]
+    slope = (groups.counts * each.T[groups.kind]).sum(axis=1)
+    threads = ground.threads - ground.met
+    most = np.divide(threads, each, out=np.full(each.shape, np.inf), where=each > 0)
+    held = groups.counts > 0
+    scale = float(np.where(held, most.T[groups.kind], np.inf).min())
+    full = np.divide(room, slope, out=np.full(len(room), np.inf), where=slope > 0)
+    return max(0.0, min(scale, float(full.min()))) if (room > -np.inf).all() else 0.0
+
+
+def placed(ground: Ground, groups: Groups, shares: FloatMatrix | None = None) -> Placement:
+    """Groups onto the machines of their kind, in order; one worker per topology and machine.
+
+    ``shares[g, c]`` is the share of each instance; NaN throughout for a component divided evenly.
+    """
+    cluster, topology_of = ground.problem.cluster, ground.problem.topology_of
+    machine_of_row: list[IntVector] = []
+    rows: list[IntVector] = []
+    for kind, type_index in enumerate(ground.kinds.tolist()):
+        mine = np.flatnonzero(groups.kind == kind)
+        row = np.repeat(mine, groups.machines[mine])
+        machine_of_row.append(np.flatnonzero(cluster.type_of == type_index)[: len(row)])
+        rows.append(row)
+    row, machine = np.concatenate(rows), np.concatenate(machine_of_row)
+    table = groups.counts[row]
+    position, component = np.nonzero(table)
+    repeats = table[position, component]
+    present = np.stack(
+        [table[:, topology_of == t].any(axis=1) for t in range(len(ground.problem.topologies))]
+    )
+    slot = (np.cumsum(present, axis=0) - 1)[topology_of[component], position]
+    share = None if shares is None else np.repeat(shares[row[position], component], repeats)
+    return Placement.of(
+        np.repeat(component, repeats),
+        np.repeat(machine[position], repeats),
+        np.repeat(slot, repeats),
+        share,
+    )
+
+
+def groups_of(ground: Ground, placement: Placement) -> Groups:
+    """The groups of a placement, machines with the same instances and type together."""
+    components, machines = len(ground.visits), len(ground.problem.cluster.machines)
+    cell = placement.machine * components + placement.component
+    table = np.bincount(cell, minlength=machines * components).reshape(machines, components)
+    kind = np.searchsorted(ground.kinds, ground.problem.cluster.type_of)
+    used = table.any(axis=1)
+    found, number = np.unique(
+        np.column_stack([kind[used], table[used]]), axis=0, return_counts=True
+    )
+    return Groups(found[:, 0], number.astype(np.int64), found[:, 1:].astype(np.int64))
+
+
+def _cannot_divide(problem: Problem) -> BoolVector:
+    """Components of which a second instance would take nothing off the first, shape (C,)."""
+    into: list[list[Grouping]] = [[] for _ in problem.components]
+    for stream in problem.streams:
+        into[stream.target].append(stream.grouping)
+    return np.array([bool(kinds) and set(kinds) <= _NOT_DIVIDED for kinds in into], dtype=np.bool_)
