@@ -33,11 +33,6 @@ settings.load_profile("steady")
 _SMALL_JOBS = {"spark.sql.shuffle.partitions": "2"}
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """The mark that keeps all tests with Spark in one process; known without xdist too."""
-    config.addinivalue_line("markers", "xdist_group(name): tests that run in one process")
-
-
 @pytest.fixture(scope="session")
 def spark() -> Iterator["SparkSession"]:
     """One Spark session for all tests of a process; commands run inside it too."""

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 
-@pytest.mark.xdist_group("spark")
+@pytest.mark.spark
 def test_the_demo_measures_plans_compares_and_leaves_its_results(run, spark):
     code, out, err = run("demo -o results")
     assert code == 0, err

@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 
 from penstock.cli import doctor
 from penstock.cli.doctor import Check, examine
-from penstock.engines import java as java_module
+from penstock import java as java_module
 
 
 @pytest.fixture(autouse=True)

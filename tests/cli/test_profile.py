@@ -12,7 +12,7 @@ from penstock import api
 from penstock.model.profile import Profile
 from penstock.telemetry.synthetic import Noise, Recording, levels, write_json_lines
 
-pytestmark = pytest.mark.xdist_group("spark")
+pytestmark = pytest.mark.spark
 
 
 @pytest.fixture(scope="module")

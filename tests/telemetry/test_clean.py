@@ -24,7 +24,7 @@ from penstock.telemetry.clean import (
     without_repeats,
 )
 
-pytestmark = pytest.mark.xdist_group("spark")
+pytestmark = pytest.mark.spark
 
 # -- repeats -----------------------------------------------------------------------------------
 

@@ -21,7 +21,7 @@ from penstock.telemetry.costs import (
 from penstock.telemetry.findings import CostFit
 from penstock.telemetry.regression import Points, fit_line
 
-pytestmark = pytest.mark.xdist_group("spark")
+pytestmark = pytest.mark.spark
 
 NAMES = {"topology": "t", "component": "b", "machine_type": "M1"}
 E, MET = 0.2, 3.0

@@ -21,7 +21,7 @@ from penstock.telemetry.ingest import COLUMNS, from_columns, from_lines
 from penstock.telemetry.reasons import Reason
 from penstock.telemetry.schemas import RECORD
 
-pytestmark = pytest.mark.xdist_group("spark")
+pytestmark = pytest.mark.spark
 
 NOW_MS = START_MS + 3_600_000
 TYPES = {"known-host": "big"}

@@ -33,7 +33,7 @@ from penstock.telemetry.synthetic import (
     write_json_lines,
 )
 
-pytestmark = pytest.mark.xdist_group("spark")
+pytestmark = pytest.mark.spark
 
 #: 2026-01-01, ten minutes before one: the recording goes on into the next hour.
 START_MS = 1_767_225_600_000 + 50 * 60_000

@@ -16,7 +16,7 @@ from penstock.telemetry.schemas import DRIFT
 from penstock.telemetry.store import Manifest, Store, StoreBusyError
 from penstock.telemetry.tables import Tables
 
-pytestmark = pytest.mark.xdist_group("spark")
+pytestmark = pytest.mark.spark
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from penstock.telemetry.ingest import from_columns
 from penstock.telemetry.schemas import RECORD
 from penstock.telemetry.storm_log import read_log
 
-pytestmark = pytest.mark.xdist_group("spark")
+pytestmark = pytest.mark.spark
 
 LOG = Path(__file__).parents[1] / "fixtures" / "storm-metrics" / "worker.log.metrics"
 FIRST_S, SECOND_S = 1794729908, 1794729918

@@ -9,7 +9,7 @@ from tests.telemetry.frames import START_MS, Row, put, took, windows
 
 from penstock.telemetry.streams import stream_blocks, stream_sums
 
-pytestmark = pytest.mark.xdist_group("spark")
+pytestmark = pytest.mark.spark
 
 #: Windows of 9 to 11 s share blocks of 20 * 8 s.
 BLOCK_MS = 160_000

@@ -10,7 +10,7 @@ from tests.telemetry.frames import START_MS, Row, put, took, windows
 from penstock.telemetry.schemas import TRAFFIC
 from penstock.telemetry.traffic import between, instance_traffic
 
-pytestmark = pytest.mark.xdist_group("spark")
+pytestmark = pytest.mark.spark
 
 #: Where each task runs: host, worker, rack.
 PLACES = {

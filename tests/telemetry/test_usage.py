@@ -9,7 +9,7 @@ from tests.telemetry.frames import START_MS, Row, windows
 from penstock.telemetry.schemas import UTILISATION, WORKERS
 from penstock.telemetry.usage import utilisation, worker_minutes, worker_overheads
 
-pytestmark = pytest.mark.xdist_group("spark")
+pytestmark = pytest.mark.spark
 
 MINUTE = START_MS // 60_000
 

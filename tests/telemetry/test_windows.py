@@ -13,7 +13,7 @@ from penstock.telemetry import schemas
 from penstock.telemetry.clean import Settings, differences
 from penstock.telemetry.windows import merged, rates
 
-pytestmark = pytest.mark.xdist_group("spark")
+pytestmark = pytest.mark.spark
 
 #: Ten seconds each, unless said otherwise.
 WINDOWS: dict[str, Row] = {

@@ -169,7 +169,9 @@ def _small_recording(windows: int, seed: int) -> Recording:
     )
 
 
-def killed_differences(kills: int, seed: int, repeats: int = 1) -> Iterator[float]:
+def killed_differences(
+    kills: int, seed: int, latest_s: float = 40.0, repeats: int = 1
+) -> Iterator[float]:
     """Rows by which the tables of a follower killed again and again differ from an undisturbed one.
 
     Files arrive while it runs; each kill -9 hits it at a random moment of its work.
@@ -184,7 +186,7 @@ def killed_differences(kills: int, seed: int, repeats: int = 1) -> Iterator[floa
             for number, path in enumerate(written.paths[:-1]):
                 _deliver(path, arriving)
                 if number:
-                    _follow_and_kill(arriving, store, float(rng.uniform(8, 40)))
+                    _follow_and_kill(arriving, store, float(rng.uniform(6, latest_s)))
             _deliver(written.paths[-1], arriving)
             _profile(arriving, "--store", str(store))
             undisturbed = Path(place) / "undisturbed"
@@ -304,7 +306,9 @@ def _on_cluster(records: int, components: int, types: int) -> tuple[float, float
 
 
 def _profile_on(master: str, folder: Path, store: Path) -> None:
-    _profile(folder, "--store", str(store), "--master", master)
+    # For a few cores; Spark's 200 is for hundreds.
+    few = "spark.sql.shuffle.partitions=4"
+    _profile(folder, "--store", str(store), "--partial", "--master", master, "--config", few)
 
 
 def cluster_table(records: int, components: int, types: int) -> Table:

@@ -274,7 +274,7 @@ def _pyspark() -> Check:
         ok=version is not None,
         needed_for="measuring (penstock profile)",
         found=version or "not installed",
-        remedy="pip install pyspark",
+        remedy="pip install 'penstock[spark]'",
     )
 
 

@@ -20,6 +20,7 @@ from penstock.model.problem import Problem
 from penstock.report.facts import Facts
 from penstock.report.loads import MachineUse, machine_uses
 from penstock.report.numbers import UNKNOWN, percent, plain, rate, seconds
+from penstock.report.trust import trust_notes
 
 #: Above this the machines are summed up by type unless all are asked for.
 MOST_MACHINES_LISTED = 30
@@ -148,7 +149,8 @@ def _warnings(plan: Plan) -> list[Text]:
     more = len(plan.predicted.violations) - len(broken)
     if more > 0:
         broken.append(Text(f"… and {more} limits more", style="red"))
-    return broken + [Text(f"note: {note}", style="dim") for note in plan.notes]
+    notes = [*plan.notes, *trust_notes(plan)]
+    return broken + [Text(f"note: {note}", style="dim") for note in notes]
 
 
 def comparison_view(rows: Sequence[Facts], *, bars: bool) -> Table:
