@@ -139,7 +139,7 @@ def test_the_suite_runs_and_says_what_holds(folder, monkeypatch):
     names = [row[0] for row in report.tables[0].rows]
     assert "ours" in names
     assert "the paper's claim" in names
-    assert len(report.results) == 4
+    assert len(report.results) == 6
     assert all(result.goal is not None and result.value >= 0 for result in report.results)
     by_name = {result.name: result for result in report.results}
     assert by_name["node CPU on vectors left out, median error"].value < 5.5

@@ -14,6 +14,7 @@ from penstock.files.store import FORMATS, json_schema
 
 VERBS = [
     *("plan", "compare", "show", "diff", "explain", "validate", "schedulers", "examples"),
+    "profile",
     *("generate", "schema", "bench", "demo", "doctor"),
     *("import flux", "import storm-yaml", "import production"),
 ]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
 from penstock.model.profile import Profile
 
@@ -75,7 +75,8 @@ def _chance(m: Measure) -> float:
     error = float(np.hypot(m.before_error, m.after_error))
     if error <= 0:
         return 0.0 if m.before != m.after else 1.0
-    return float(2 * stats.norm.sf(abs(m.after - m.before) / error))
+    # Both tails of the normal distribution.
+    return math.erfc(abs(m.after - m.before) / error / math.sqrt(2))
 
 
 def between_profiles(before: Profile, after: Profile) -> list[Drift]:
