@@ -9,9 +9,9 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
+from penstock import java as java_module
 from penstock.cli import doctor
 from penstock.cli.doctor import Check, examine
-from penstock import java as java_module
 
 
 @pytest.fixture(autouse=True)
