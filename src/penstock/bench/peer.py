@@ -16,7 +16,7 @@ _SAMPLES = "read_parquet('{folder}/**/*.parquet')"
 _COSTS = """
     with points as (
         select topology, component, machine_type, cpu_points as y, window_ms / 1000.0 as s,
-               coalesce(list_sum(list_transform(inputs, i -> i.tuples)), produced) as tuples
+               coalesce(list_sum([i.tuples for i in inputs]), produced) as tuples
         from {samples}
     )
     select topology, component, machine_type, count(*) as samples,
