@@ -91,7 +91,8 @@ What to know before quoting these figures:
   Each fit is honest, the choice of what to try is not blind.
 - Throughput is shown for two sets of runs. Where at least four other vectors of the same plan and
   machine type were measured, one more than the law has parameters (82 runs), the goal of 12.8 % is
-  held. With three others (127 runs) the 90th percentile is 15.2 %: **that goal is not met**, and
+  held; that set was picked after the wider one was seen to miss. With three others (127 runs) the
+  90th percentile is 15.2 %: **that goal is not met**, and
   `penstock bench accuracy` ends with exit code 1 because of it.
 - Where a vector is left out, other machine types may still show it. Left out of every plan and
   machine type, CPU hardly changes (4.1 / 12.9 %); throughput does (4.9 / 16.3 %), because the
