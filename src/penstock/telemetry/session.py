@@ -12,8 +12,10 @@ import logging
 import os
 import shlex
 import shutil
+import signal
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
@@ -106,7 +108,8 @@ def spark_session(
         defaults = _defaults(master, driver_memory, log, scratch, java)
         for key, value in {**defaults, **(config or {})}.items():
             builder = builder.config(key, value)
-        spark = builder.getOrCreate()
+        with _plain_interrupts():
+            spark = builder.getOrCreate()
         # It prints every error as a page of JSON before Python sees the exception.
         logging.getLogger("DataFrameQueryContextLogger").setLevel(logging.CRITICAL + 1)
         logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
@@ -117,6 +120,8 @@ def spark_session(
         finally:
             # On Ctrl-C or when Java is gone there is nothing left to stop.
             with suppress(Exception):
+                # What was under way complains when it is cut off; whoever did that knows.
+                spark.sparkContext.setLogLevel("OFF")
                 spark.stop()
 
 
@@ -156,6 +161,22 @@ def _defaults(
             "spark.sql.shuffle.partitions": str(max(4, 2 * cores)),
         }
     return settings
+
+
+@contextmanager
+def _plain_interrupts() -> Iterator[None]:
+    """Ctrl-C ends the program as it does without Spark, in one line.
+
+    Spark's own handler talks to Java from within another talk to Java, which fails with pages of
+    tracebacks, written by the root logger because nobody has set that up.
+    """
+    if not logging.getLogger().handlers:
+        logging.getLogger().addHandler(logging.NullHandler())
+    before = signal.getsignal(signal.SIGINT)
+    yield
+    # Only the main thread may set handlers; elsewhere Spark has not set one either.
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, before)
 
 
 def _send_package(spark: SparkSession, scratch: Path) -> None:

@@ -198,10 +198,6 @@ class Store:
         """What was written under a part's name, committed or not."""
         return self.spark.read.schema(TABLES[table]).parquet(f"{self.root}/{table}/part={part}")
 
-    def remove(self) -> None:
-        """Delete everything below the store's folder, for stores that were only passing."""
-        self._delete(self.root)
-
     # -- files --------------------------------------------------------------------------------
 
     def _delete(self, name: str) -> None:
