@@ -8,7 +8,7 @@ from pyspark.sql import Row as SparkRow
 from tests.telemetry.frames import START_MS, Row, put, took, windows
 
 from penstock.telemetry.schemas import TRAFFIC
-from penstock.telemetry.traffic import between, instance_traffic
+from penstock.telemetry.traffic import instance_traffic, place_traffic
 
 pytestmark = pytest.mark.spark
 
@@ -136,17 +136,33 @@ def test_a_source_that_never_reported_sent_its_tuples_from_nobody_knows_where(
 
 
 def test_workers_machines_and_racks_exchange_what_their_instances_do(traffic: DataFrame) -> None:
-    exact = traffic.where("topology = 'exact'")
-    machines = {(r[0], r[1]): r["tuples_per_s"] for r in between(exact, "machine").collect()}
-    # h1 to h1: 60/20 + (50 + 5)/10. h1 to h3: 60/20 in one hour and 120/10 in the other.
-    assert machines == {
-        ("h1", "h1"): pytest.approx(8.5),
-        ("h2", "h1"): pytest.approx(1.0),
-        ("h1", "h3"): pytest.approx(7.5),
+    rows = place_traffic(traffic.where("topology = 'exact'")).collect()
+    found = {
+        (row["level"], row["source"], row["target"], row["hour"]): row["tuples_per_s"]
+        for row in rows
     }
-    workers = {tuple(r[:4]): r["tuples_per_s"] for r in between(exact, "worker").collect()}
-    assert workers["h1", "6700", "h1", "6700"] == pytest.approx(3.0)
-    assert workers["h1", "6700", "h1", "6701"] == pytest.approx(5.5)
-    racks = {(r[0], r[1]): r["tuples_per_s"] for r in between(exact, "rack").collect()}
-    # Within r1: 3 + 1 + 5.5 in the one hour in which there was any.
-    assert racks == {("r1", "r1"): pytest.approx(9.5), ("r1", "r2"): pytest.approx(7.5)}
+    first, second = sorted({row["hour"] for row in rows})
+    assert found == {
+        # h1 to h1: 60/20 within a worker and (50 + 5)/10 across; h1 to h3 in both hours.
+        ("worker", "h1/6700", "h1/6700", first): pytest.approx(3.0),
+        ("worker", "h1/6700", "h1/6701", first): pytest.approx(5.5),
+        ("worker", "h2/6700", "h1/6700", first): pytest.approx(1.0),
+        ("worker", "h1/6700", "h3/6700", first): pytest.approx(3.0),
+        ("worker", "h1/6700", "h3/6700", second): pytest.approx(12.0),
+        ("machine", "h1", "h1", first): pytest.approx(8.5),
+        ("machine", "h2", "h1", first): pytest.approx(1.0),
+        ("machine", "h1", "h3", first): pytest.approx(3.0),
+        ("machine", "h1", "h3", second): pytest.approx(12.0),
+        ("rack", "r1", "r1", first): pytest.approx(9.5),
+        ("rack", "r1", "r2", first): pytest.approx(3.0),
+        ("rack", "r1", "r2", second): pytest.approx(12.0),
+    }
+
+
+def test_a_sender_nobody_knows_keeps_its_tuples_at_every_level(traffic: DataFrame) -> None:
+    rows = place_traffic(traffic.where("source_host is null")).collect()
+    assert {(row["level"], row["source"], row["target"], row["tuples_per_s"]) for row in rows} == {
+        ("worker", None, "h1/6701", 4.0),
+        ("machine", None, "h1", 4.0),
+        ("rack", None, "r1", 4.0),
+    }

@@ -30,7 +30,7 @@ from penstock.telemetry.synthetic import Faults, Noise, Recording, levels, write
 
 #: ± this many standard errors is the interval the profile states.
 _INTERVAL = 1.96
-_TABLES = ("rates", "streams", "traffic", "workers", "utilisation", "quarantine")
+_TABLES = ("rates", "streams", "traffic", "places", "workers", "utilisation", "quarantine")
 
 
 class BenchmarkFailed(PenstockError):

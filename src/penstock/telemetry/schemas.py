@@ -105,6 +105,13 @@ TRAFFIC = _table(
     "text: hour",
 )
 
+#: The same between workers ("host/worker"), machines or racks.
+PLACES = _table(
+    "text: topology run level source target",
+    "number: tuples_per_s bytes_per_s",
+    "text: hour",
+)
+
 #: What a worker process used, minute by minute.
 WORKERS = _table(
     "text: topology run host machine_type worker",
@@ -146,6 +153,7 @@ TABLES: dict[str, T.StructType] = {
     "rates": RATES,
     "streams": STREAMS,
     "traffic": TRAFFIC,
+    "places": PLACES,
     "workers": WORKERS,
     "utilisation": UTILISATION,
     "profile": PROFILE,

@@ -105,6 +105,8 @@ class Tables:
             self._held.clear()
         computed = self.store.read(updated, "rates", pending)
         updated = self._write(updated, {"workers": usage.worker_minutes(computed)}, part, pending)
+        pairs = self.store.read(updated, "traffic", pending)
+        updated = self._write(updated, {"places": traffic.place_traffic(pairs)}, part, pending)
         workers = self.store.read(updated, "workers", pending)
         updated = self._write(updated, {"utilisation": usage.utilisation(workers)}, part, pending)
         return self.store.commit(updated.with_facts(pending=[]))

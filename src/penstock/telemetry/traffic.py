@@ -8,13 +8,16 @@ keeps tuples at home.
 
 from __future__ import annotations
 
+from functools import reduce
+
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from penstock.telemetry.clean import USED, WARM_UP
 
-#: From near to far; the place of an instance by each.
+#: From near to far.
 DISTANCES = ("same worker", "same machine", "same rack", "other rack")
+#: Where an instance is, by each of these.
 LEVELS = {
     "worker": ("host", "worker"),
     "machine": ("host",),
@@ -39,17 +42,33 @@ def instance_traffic(rates: DataFrame) -> DataFrame:
     )
 
 
-def between(traffic: DataFrame, level: str) -> DataFrame:
-    """The same traffic between workers, machines or racks."""
-    place = LEVELS[level]
-    ends = [f"{end}_{name}" for end in ("source", "target") for name in place]
-    # Rates of hours are means over their own time: the mean over hours, not their sum.
-    by_hour = traffic.groupBy(*ends, "hour").agg(
+def place_traffic(traffic: DataFrame) -> DataFrame:
+    """The same tuples between workers, machines and racks, by hour: one row per level and pair.
+
+    A sender that is not known is null; a rack that nobody named has no row.
+    """
+    levels = [_at_level(traffic, level) for level in LEVELS]
+    return reduce(DataFrame.unionByName, levels)
+
+
+def _at_level(traffic: DataFrame, level: str) -> DataFrame:
+    source, target = (
+        F.concat_ws("/", *[F.col(f"{end}_{name}") for name in LEVELS[level]])
+        for end in ("source", "target")
+    )
+    ends = traffic.select(
+        *_SCOPE,
+        F.lit(level).alias("level"),
+        # Joining nulls gives an empty text.
+        F.nullif(source, F.lit("")).alias("source"),
+        F.nullif(target, F.lit("")).alias("target"),
+        "tuples_per_s",
+        "bytes_per_s",
+    )
+    keys = (*_SCOPE, "level", "source", "target")
+    return ends.where("target is not null").groupBy(*keys).agg(
         F.sum("tuples_per_s").alias("tuples_per_s"), F.sum("bytes_per_s").alias("bytes_per_s")
-    )
-    return by_hour.groupBy(*ends).agg(
-        F.avg("tuples_per_s").alias("tuples_per_s"), F.avg("bytes_per_s").alias("bytes_per_s")
-    )
+    )  # fmt: skip
 
 
 def _received(counted: DataFrame) -> DataFrame:
