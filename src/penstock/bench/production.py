@@ -16,11 +16,12 @@ from penstock.model.plan import Scalar
 from penstock.model.problem import Problem
 from penstock.report.numbers import percent, seconds
 from penstock.schedulers import registered
+from penstock.schedulers.penstock_requests import mean_distance
 
 #: Storm's own ResourceAwareScheduler on the same data, run with Storm 2.8.3 on a 2-core machine.
 _STORMS_OWN = {
-    "largeCluster01": "Storm's RAS|1094|0|0|0.8 %|2.2 %|82.3 %|14.6 %|27 s",
-    "largeCluster03": "Storm's RAS|80|0|0|2.7 %|2.2 %|76.8 %|18.4 %|0.4 s",
+    "largeCluster01": "Storm's RAS|1094|0|0|0.8 %|2.2 %|82.3 %|14.6 %|2.108|27 s",
+    "largeCluster03": "Storm's RAS|80|0|0|2.7 %|2.2 %|76.8 %|18.4 %|2.109|0.4 s",
 }
 _COLUMNS = [
     "scheduler",
@@ -31,6 +32,7 @@ _COLUMNS = [
     "same node",
     "same rack",
     "other rack",
+    "mean distance",
     "time",
 ]
 _VARIANTS: dict[str, list[tuple[str, dict[str, Scalar]]]] = {
@@ -67,7 +69,7 @@ def every_scheduler(cluster: str) -> Table:
 def _row(label: str, planned: api.Planned) -> list[str]:
     refused = str(len(planned.outcome.shortfalls))
     if planned.plan is None:
-        return [label, "0", refused, *[""] * 5, seconds(planned.seconds)]
+        return [label, "0", refused, *[""] * 6, seconds(planned.seconds)]
     hops = pair_hops(planned.problem, planned.plan.placement)
     total = float(hops.sum()) or 1.0
     mix = [percent(float(hops[hop]) / total) for hop in Hop if hop is not Hop.OTHER_REGION]
@@ -77,8 +79,47 @@ def _row(label: str, planned: api.Planned) -> list[str]:
         refused,
         str(len(planned.facts.violations)),
         *mix,
+        f"{_distance(planned):.3f}",
         seconds(planned.seconds),
     ]
+
+
+def _distance(planned: api.Planned) -> float:
+    """Mean distance of connected executor pairs: 0 same worker, 1 node, 2 rack, 3 other rack."""
+    if planned.plan is None:
+        return 0.0
+    return mean_distance(planned.problem, planned.plan.placement)
+
+
+def machines_against_distance(cluster: str, nearness: list[float]) -> Table:
+    """The curve that ``penstock`` offers between few machines and short distances."""
+    rows = []
+    for value in nearness:
+        planned = _near(cluster, value)
+        machines = str(planned.facts.machines_used)
+        row = [f"{value:g}", machines, f"{_distance(planned):.4f}", seconds(planned.seconds)]
+        rows.append(row)
+    columns = ["nearness", "machines", "mean distance", "time"]
+    return Table(f"{cluster}, penstock from fewest machines to least distance", columns, rows)
+
+
+@lru_cache(maxsize=16)
+def _near(cluster: str, nearness: float) -> api.Planned:
+    return api.plan(_problem(cluster), "penstock", parameters={"nearness": nearness})
+
+
+def penstock_figure(repeats: int, cluster: str, figure: str) -> Iterator[float]:
+    """``machines``, ``distance``, ``seconds``, ``refused`` or ``broken`` limits, as it comes."""
+    del repeats
+    planned = _planned(cluster, "penstock", "")
+    figures = {
+        "machines": float(planned.facts.machines_used),
+        "distance": _distance(planned),
+        "seconds": planned.seconds,
+        "refused": float(len(planned.outcome.shortfalls)),
+        "broken": float(len(planned.facts.violations)),
+    }
+    yield figures[figure]
 
 
 def rstorm_machines(repeats: int, cluster: str) -> Iterator[float]:

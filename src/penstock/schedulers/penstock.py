@@ -38,6 +38,7 @@ from penstock.schedulers.base import Budget, Looks
 from penstock.schedulers.hetero import HeteroScheduler
 from penstock.schedulers.optimal import ExactSearch
 from penstock.schedulers.penstock_ground import Ground, groups_of, may_weigh, placed
+from penstock.schedulers.penstock_requests import place_requests
 from penstock.schedulers.shortage import shortage
 
 #: Schedulers whose cost grows with the machines are asked up to this many.
@@ -67,14 +68,22 @@ class PenstockScheduler:
     effort: float = field(
         default=2e7, metadata={"help": "packing work of the exact search on small problems"}
     )
+    nearness: float = field(
+        default=0.5,
+        metadata={"help": "without a profile: 0 for fewest machines, 1 for least network distance"},
+    )
 
     def __post_init__(self) -> None:
         if self.nodes < 1:
             raise InputError(f"penstock: nodes must be at least 1, not {self.nodes}")
         if not self.effort >= 0:
             raise InputError(f"penstock: effort must not be negative, not {self.effort}")
+        if not 0 <= self.nearness <= 1:
+            raise InputError(f"penstock: nearness must be between 0 and 1, not {self.nearness}")
 
     def solve(self, problem: Problem, budget: Budget, rng: np.random.Generator) -> Outcome:
+        if not problem.has_costs:
+            return place_requests(problem, budget, rng, self.nearness)
         found = upper_bound(problem)
         run = _Run(problem, found, budget, rng, self)
         run.ask_others()
