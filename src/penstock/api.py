@@ -21,7 +21,7 @@ from penstock import examples, schedulers
 from penstock.errors import Finding, InputError, UnknownNameError, shown
 from penstock.evaluate.assess import Assessment
 from penstock.evaluate.bound import KIND, Bound, upper_bound
-from penstock.evaluate.predict import predict
+from penstock.evaluate.predict import RATE_ASKED_FOR, predict
 from penstock.files.plan_file import plan_to_dict
 from penstock.files.store import load
 from penstock.model.cluster import Cluster
@@ -30,15 +30,17 @@ from penstock.model.placement import Placement
 from penstock.model.plan import Plan, Scalar
 from penstock.model.problem import Problem, build
 from penstock.model.profile import Profile
+from penstock.model.terms import Terms
 from penstock.model.topology import Topology
 from penstock.report.facts import Facts, facts
 from penstock.report.html import comparison_html, plan_html
+from penstock.schedulers.admission import by_priority, has_priorities
 from penstock.schedulers.base import Budget, Scheduler, parameters_of
 from penstock.schedulers.counts import missing_counts
 
 Source: TypeAlias = str | Path | Mapping[str, Any]
 
-DEFAULT_SCHEDULER = "hetero"
+DEFAULT_SCHEDULER = "penstock"
 DEFAULT_COUNTS_FROM = "hetero"
 
 _T = TypeVar("_T", Topology, Cluster, Profile)
@@ -106,6 +108,7 @@ def problem(
     weighted: bool = False,
     headroom: float | None = None,
     met: float | None = None,
+    terms: Terms | Source | None = None,
 ) -> Problem:
     """A problem from values, files, dicts or the names of shipped examples.
 
@@ -135,7 +138,8 @@ def problem(
         if costs is None:
             raise InputError("met changes a profile, and this problem has none")
         costs = costs.with_met(_not_negative("met", met))
-    return build(known, machines, costs, weighted=weighted)
+    built = build(known, machines, costs, weighted=weighted)
+    return built if terms is None else built.with_terms(_terms(terms))
 
 
 def plan(
@@ -147,9 +151,46 @@ def plan(
     counts_from: str = DEFAULT_COUNTS_FROM,
     budget: Callable[[], Budget] = Budget,
     bound: Bound | None = None,
+    if_lost: bool = False,
+    progress: Callable[[str], None] = lambda _text: None,
 ) -> Planned:
-    """Plan a problem. A scheduler that only places gets missing counts from ``counts_from``."""
+    """Plan a problem. A scheduler that only places gets missing counts from ``counts_from``.
+
+    Where topologies have demands and priorities and not all demands can be carried, those of the
+    highest priority are carried first. ``if_lost`` adds where instances go when a machine is lost.
+    """
     chosen = configured(scheduler, parameters or {})
+
+    def once(part: Problem, known: Bound | None = None) -> Planned:
+        return _planned(part, scheduler, chosen, seed, counts_from, budget, known)
+
+    planned = once(problem, bound)
+    reached = planned.facts.scale
+    if reached is not None and reached < 1.0 and has_priorities(problem):
+        progress("cutting demands by priority")
+        weighed = by_priority(problem, reached, lambda part: once(part).facts.scale or 0.0)
+        planned = planned if weighed is None else once(weighed)
+    if if_lost and planned.plan is not None and planned.problem.has_rates:
+        progress("what if a machine is lost")
+        # scipy's solvers take longer to load than most commands to run.
+        from penstock.schedulers.lost import contingencies
+
+        made = planned.plan
+        lost = contingencies(made.problem, made.placement, budget())
+        planned = replace(planned, plan=replace(made, if_lost=lost))
+    return planned
+
+
+def _planned(
+    problem: Problem,
+    scheduler: str,
+    chosen: Scheduler,
+    seed: int,
+    counts_from: str,
+    budget: Callable[[], Budget],
+    bound: Bound | None,
+) -> Planned:
+    """One scheduler's answer, judged."""
     notes: tuple[str, ...] = ()
     if not chosen.looks.counts and missing_counts(problem):
         source = _counts_outcome(problem, counts_from, seed, budget)
@@ -165,8 +206,10 @@ def plan(
     seconds = time.perf_counter() - started
     if outcome.placement is None:
         return Planned(scheduler, problem, None, outcome, None, bound, seconds)
-    # The scheduler's own bound counts where it is tighter.
+    # The scheduler's own bound counts where it is tighter; more than was asked for nobody wants.
     bounds = [(bound.scale, KIND)] if bound else []
+    if problem.scale_asked is not None:
+        bounds.append((problem.scale_asked, RATE_ASKED_FOR))
     if outcome.bound_scale is not None:
         bounds.append((outcome.bound_scale, outcome.bound_kind))
     predicted, judged = predict(
@@ -307,6 +350,15 @@ def _by_name_or_file(given: Any, what: str) -> Any:
         return by_name(str(given))
     unknown = UnknownNameError(f"file or example {what}", str(given), known)
     raise InputError(*unknown.findings)
+
+
+def _terms(given: Terms | Source) -> Terms:
+    """Terms as they are, or from a file or dict."""
+    value = given if isinstance(given, Terms) else load(given)
+    if not isinstance(value, Terms):
+        kind = type(value).__name__.lower()
+        raise InputError(Finding(f"is a {kind}, not terms", str(given)[:200]))
+    return value
 
 
 def _is_folder(given: object) -> bool:

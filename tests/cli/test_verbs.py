@@ -13,7 +13,7 @@ from penstock import __version__, examples
 from penstock.files.store import FORMATS, json_schema
 
 VERBS = [
-    *("plan", "compare", "show", "diff", "explain", "validate", "schedulers", "examples"),
+    *("plan", "compare", "show", "diff", "explain", "advise", "validate", "schedulers", "examples"),
     "profile",
     *("generate", "schema", "bench", "demo", "doctor"),
     *("import flux", "import storm-yaml", "import production"),

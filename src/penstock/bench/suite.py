@@ -10,7 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from penstock.errors import UnknownNameError
+from penstock.errors import PenstockError, UnknownNameError
 from penstock.files.document import read_document
 
 #: A measure yields one value per repeat.
@@ -51,6 +51,13 @@ class Result:
             return ""
         return f"{'≤' if self.direction == 'at_most' else '≥'} {self.goal:g}"
 
+    @property
+    def cells(self) -> list[str]:
+        """The row of a table that people read."""
+        held = {True: "yes", False: "NO", None: ""}[self.holds]
+        spread = f"{self.least:.4g} … {self.most:.4g}"
+        return [self.name, f"{self.value:.4g}", self.unit, spread, self.goal_text, held]
+
     def to_dict(self) -> dict[str, object]:
         return {
             "name": self.name,
@@ -82,16 +89,22 @@ class Table:
         return f"### {self.title}\n\n{body}\n"
 
 
+#: Columns of results held against their goals.
+RESULT_COLUMNS = ["benchmark", "value", "unit", "spread", "goal", "holds"]
+
+
 @dataclass(frozen=True)
 class Report:
     """What a suite found."""
 
     results: list[Result]
     tables: list[Table]
+    #: What could not be measured, and why.
+    failures: list[str]
 
     @property
     def holds(self) -> bool:
-        return all(result.holds is not False for result in self.results)
+        return not self.failures and all(result.holds is not False for result in self.results)
 
 
 def suite_names() -> list[str]:
@@ -99,23 +112,43 @@ def suite_names() -> list[str]:
 
 
 def run_suite(
-    name: str, *, quick: bool = False, progress: Callable[[str], None] = lambda _text: None
+    name: str,
+    *,
+    quick: bool = False,
+    only: str = "",
+    progress: Callable[[str], None] = lambda _text: None,
 ) -> Report:
-    """Run every table and benchmark of a suite, in order."""
+    """Run every table and benchmark of a suite whose name has ``only`` in it, in order.
+
+    One that fails is told and counted; the others are not lost with it.
+    """
     if name not in suite_names():
         raise UnknownNameError("benchmark suite", name, suite_names())
     suite: Any = read_document(_SUITES / f"{name}.yaml").value
     module = import_module(f"penstock.bench.{suite['module']}")
-    tables = []
+    report = Report([], [], [])
     for entry in suite.get("tables", []):
         words = " ".join(str(value) for value in entry.get("with", {}).values())
-        progress(f"{entry['measure'].replace('_', ' ')} {words}")
-        tables.append(getattr(module, entry["measure"])(**entry.get("with", {})))
-    results = []
+        title = f"{entry['measure'].replace('_', ' ')} {words}"
+        if only not in title:
+            continue
+        progress(title)
+        try:
+            report.tables.append(getattr(module, entry["measure"])(**entry.get("with", {})))
+        except PenstockError as error:
+            report.failures.append(f"{title}: {error}")
     for entry in suite["benchmarks"]:
+        if only not in entry["name"]:
+            continue
         progress(entry["name"])
-        results.append(_run(module, entry, quick))
-    return Report(results, tables)
+        try:
+            report.results.append(_run(module, entry, quick))
+        except PenstockError as error:
+            report.failures.append(f"{entry['name']}: {error}")
+            continue
+        found = report.results[-1]
+        progress(f"  {found.value:.4g} {found.unit} {found.goal_text}")
+    return report
 
 
 def _run(module: Any, entry: dict[str, Any], quick: bool) -> Result:

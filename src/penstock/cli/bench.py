@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from penstock.bench.suite import Result, run_suite, suite_names
+from penstock.bench.suite import RESULT_COLUMNS, Result, run_suite, suite_names
 from penstock.bench.suite import Table as FigureTable
 from penstock.cli import options
 from penstock.cli.output import say, show, write_json
@@ -17,6 +17,7 @@ from penstock.errors import EXIT_DONE, EXIT_FAILURE
 def command(
     name: Annotated[str | None, typer.Argument(help="The suite; none lists them.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer repeats.")] = False,
+    only: Annotated[str, typer.Option("--only", help="Only what has this in its name.")] = "",
     markdown: Annotated[bool, typer.Option("--markdown", help="Tables as Markdown.")] = False,
     as_json: options.Json = False,
 ) -> int:
@@ -32,18 +33,23 @@ def command(
         else:
             show(*suite_names())
         return EXIT_DONE
-    report = run_suite(name, quick=quick, progress=lambda text: say(f"… {text}"))
+    report = run_suite(name, quick=quick, only=only, progress=lambda text: say(f"… {text}"))
     if as_json:
         rows = [result.to_dict() for result in report.results]
         tables = [table.to_dict() for table in report.tables]
-        found = {"suite": name, "results": rows, "tables": tables}
+        found = {
+            "suite": name, "results": rows, "tables": tables, "failures": report.failures,
+        }  # fmt: skip
         write_json({"format": "penstock/bench", "version": 1, **found})
     elif markdown:
-        show(*(table.to_markdown() for table in report.tables))
+        results = FigureTable("Goals", RESULT_COLUMNS, [r.cells for r in report.results])
+        show(*(table.to_markdown() for table in (*report.tables, results) if table.rows))
     else:
         for table in report.tables:
             show(table.title, _side_by_side(table), "")
         show(_against_goals(report.results))
+    for failure in report.failures:
+        say(f"could not be measured: {failure}")
     return EXIT_DONE if report.holds else EXIT_FAILURE
 
 
@@ -58,12 +64,8 @@ def _side_by_side(figures: FigureTable) -> Table:
 
 def _against_goals(results: list[Result]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for column in ("benchmark", "value", "unit", "spread", "goal", "holds"):
+    for column in RESULT_COLUMNS:
         table.add_column(column, justify="right" if column in ("value", "goal") else "left")
     for result in results:
-        held = {True: "yes", False: "NO", None: ""}[result.holds]
-        spread = f"{result.least:.4g} … {result.most:.4g}"
-        table.add_row(
-            result.name, f"{result.value:.4g}", result.unit, spread, result.goal_text, held
-        )
+        table.add_row(*result.cells)
     return table

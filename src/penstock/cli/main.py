@@ -14,6 +14,7 @@ import typer
 
 from penstock import __version__
 from penstock.cli import (
+    advise,
     bench,
     compare,
     demo,
@@ -48,7 +49,8 @@ for _name, _command, _line in (
     ("compare", compare.command, "Compare schedulers on one problem."),
     ("show", show.command, "Show a plan, or what it does under more load."),
     ("diff", diff.command, "Show what changes between two plans."),
-    ("explain", explain.command, "Say why an instance is where it is."),
+    ("explain", explain.command, "Say what limits a plan, or why an instance is where it is."),
+    ("advise", advise.command, "Say what to buy, what to drop and what to speed up."),
     ("profile", profile.command, "Fit costs to telemetry, on Spark."),
     ("validate", validate.command, "Check files, alone and together."),
     ("schedulers", schedulers.command, "List the schedulers."),

@@ -109,16 +109,31 @@ class Stoppable:
     #: When to say again that the search goes on.
     _next_word: float = field(default_factory=lambda: time.monotonic() + _FIRST_WORD_AFTER_S)
     _began: float = field(default_factory=time.monotonic)
+    _best: float | None = None
+    _bound: float | None = None
 
     def __call__(self) -> Budget:
-        return Budget(self.iterations, self.seconds, stop=self._must_stop)
+        return Budget(
+            self.iterations, self.seconds, stop=self._must_stop, on_progress=self._keep_in_mind
+        )
+
+    def _keep_in_mind(self, scale: float, bound: float | None) -> None:
+        self._best, self._bound = scale, bound
+
+    def _so_far(self) -> str:
+        """How good the best plan is, in words."""
+        if self._best is None or not self._bound:
+            return ""
+        gap = max(0.0, 1.0 - self._best / self._bound)
+        return f", {100 * gap:.2f} % below the bound"
 
     def _must_stop(self) -> bool:
         """Asked by the scheduler in every round; long searches are reported in passing."""
         now = time.monotonic()
         if now >= self._next_word:
             passed = now - self._began
-            say(f"still searching after {passed:.0f} s; Ctrl-C keeps the best plan so far")
+            so_far = self._so_far()
+            say(f"still searching after {passed:.0f} s; Ctrl-C keeps the best plan so far{so_far}")
             self._next_word = now + 2 * passed
         return self.stopped
 

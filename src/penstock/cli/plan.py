@@ -9,12 +9,16 @@ import typer
 
 from penstock import api
 from penstock.change.diff import diff
-from penstock.cli import options
+from penstock.cli import options, terms_options
 from penstock.cli.output import is_terminal, say, show, write_file, write_json, write_text
 from penstock.errors import EXIT_DONE, EXIT_FAILURE, EXIT_INFEASIBLE, EXIT_INTERRUPTED
 from penstock.files.store import dumps
+from penstock.model.problem import Problem
 from penstock.report.picture import placement_svg
 from penstock.report.text import changes_view, plan_view
+
+#: What happens when a machine is lost is worked out unasked up to this many.
+_FEW_MACHINES = 500
 
 
 def command(
@@ -30,6 +34,22 @@ def command(
     ] = None,
     current: Annotated[
         Path | None, typer.Option("--current", help="The plan in force: show what changes.")
+    ] = None,
+    terms: terms_options.TermsFile = None,
+    carry: terms_options.Carry = None,
+    least: terms_options.LeastOf = None,
+    give_up: terms_options.GiveUp = None,
+    latency: terms_options.Latency = None,
+    avoid: terms_options.Avoid = None,
+    apart: terms_options.Apart = None,
+    fix: terms_options.Fix = None,
+    most_moves: terms_options.MostMoves = None,
+    if_lost: Annotated[
+        bool | None,
+        typer.Option(
+            "--if-lost/--no-if-lost",
+            help="Work out what happens when a machine is lost (default: up to 500 machines).",
+        ),
     ] = None,
     counts_from: options.CountsFrom = api.DEFAULT_COUNTS_FROM,
     weighted: options.Weighted = False,
@@ -47,12 +67,16 @@ def command(
 
     penstock plan --example linear --cluster nasiri-large
 
-    penstock plan wordcount.yaml -c cluster.yaml -p profile.yaml -o plan.json
+    penstock plan wordcount.yaml -c cluster.yaml -p profile.yaml --carry 12000 --least machines
     """
     problem = options.make_problem(
         topologies, example, cluster, profile, weighted=weighted, headroom=headroom, met=met
     )
     before = options.load_plan(current) if current else None
+    given = terms_options.Given(
+        terms, carry, least, give_up, latency, avoid, apart, fix, most_moves
+    )
+    problem = terms_options.with_terms(problem, given, before)
     with options.stoppable_budget(seconds, iterations) as budget:
         planned = api.plan(
             problem,
@@ -61,6 +85,7 @@ def command(
             seed=seed,
             counts_from=counts_from,
             budget=budget,
+            if_lost=_few_machines(problem) if if_lost is None else if_lost,
         )
     if planned.plan is None:
         if as_json:
@@ -86,6 +111,10 @@ def command(
     if planned.outcome.interrupted:
         say(f"{scheduler} was stopped early; this is its best plan so far")
     return EXIT_INTERRUPTED if budget.stopped else EXIT_DONE
+
+
+def _few_machines(problem: Problem) -> bool:
+    return len(problem.cluster.machines) <= _FEW_MACHINES
 
 
 def _say_why_not(planned: api.Planned, *, stopped: bool) -> int:

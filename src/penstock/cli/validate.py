@@ -11,10 +11,12 @@ from penstock.cli import options
 from penstock.cli.output import show, write_json
 from penstock.errors import EXIT_DONE, Finding, InputError, PenstockError
 from penstock.files.store import Loaded, load
+from penstock.files.terms_file import terms_to_dict
 from penstock.model.cluster import Cluster
 from penstock.model.plan import Plan
 from penstock.model.problem import Problem, build
 from penstock.model.profile import Profile
+from penstock.model.terms import Terms
 from penstock.model.topology import Topology
 
 
@@ -85,7 +87,10 @@ def _check_together(values: list[Loaded]) -> None:
     if len(clusters) > 1 or len(profiles) > 1:
         raise InputError("give at most one cluster and one profile, so that they can be matched")
     if topologies and clusters and (profiles or _has_requests(topologies)):
-        build(topologies, clusters[0], profiles[0] if profiles else None)
+        built = build(topologies, clusters[0], profiles[0] if profiles else None)
+        for value in values:
+            if isinstance(value, Terms):
+                built.with_terms(value)
 
 
 def _has_requests(topologies: list[Topology]) -> bool:
@@ -102,6 +107,8 @@ def _describe(value: Loaded) -> tuple[str, str]:
     if isinstance(value, Profile):
         text = f"{len(value.rows)} rows on {len(value.machine_types)} machine types"
         return "profile", f"{text}, {value.origin.value}"
+    if isinstance(value, Terms):
+        return "terms", f"{len(terms_to_dict(value)) - 2} of them"
     if isinstance(value, Plan):
         return "plan", f"{len(value.placement)} instances, by {value.scheduler}"
     return (

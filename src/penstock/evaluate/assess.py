@@ -8,8 +8,9 @@ from functools import cached_property
 import numpy as np
 
 from penstock.evaluate.capacity import Capacity, Resource, capacity
-from penstock.evaluate.limits import Violation, memory_used, violations
+from penstock.evaluate.limits import memory_used, violations
 from penstock.evaluate.network import Traffic, traffic
+from penstock.evaluate.violation import Violation
 from penstock.model.arrays import FloatVector, scaled, sum_by
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem

@@ -19,8 +19,13 @@ from penstock.model.arrays import FloatVector, scaled, sum_by
 LOAD = 0.8
 
 
-def path_latency_ms(judged: Assessment, load: float = LOAD) -> float | None:
-    """Latency at a fraction of the sustainable rate; ``None`` where that has no meaning."""
+def path_latency_ms(
+    judged: Assessment, load: float = LOAD, topology: int | None = None
+) -> float | None:
+    """Latency at a fraction of the sustainable rate, the longest of all topologies or of one.
+
+    ``None`` where that has no meaning.
+    """
     problem = judged.problem
     if not np.isfinite(judged.sustainable_scale) or judged.sustainable_scale <= 0:
         return None
@@ -34,7 +39,10 @@ def path_latency_ms(judged: Assessment, load: float = LOAD) -> float | None:
                 )
                 target = flow.stream.target
                 arrival[target] = max(float(arrival[target]), done)
-    return float((arrival + at_component).max())
+    done_at = arrival + at_component
+    if topology is not None:
+        done_at = done_at[problem.topology_of == topology]
+    return float(done_at.max())
 
 
 def _component_latency_ms(judged: Assessment, scale: float) -> FloatVector:

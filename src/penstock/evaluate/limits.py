@@ -1,29 +1,16 @@
-"""Hard limits that a placement breaks or keeps, whatever its rate: memory, slots, counts."""
+"""Hard limits that a placement breaks or keeps, whatever its rate: memory, slots, counts, terms."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 
 from penstock.evaluate.capacity import ROUNDING_POINTS, workers_per_machine
 from penstock.evaluate.rates import worker_keys
+from penstock.evaluate.terms import term_violations
+from penstock.evaluate.violation import Violation
 from penstock.model.arrays import FloatVector, sum_by
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
-
-
-@dataclass(frozen=True, slots=True)
-class Violation:
-    """One broken limit, in words a person acts on."""
-
-    resource: str
-    place: str
-    needed: float
-    available: float
-
-    def __str__(self) -> str:
-        return f"{self.place}: {self.needed:g} {self.resource}, {self.available:g} available"
 
 
 def memory_used(problem: Problem, placement: Placement) -> FloatVector:
@@ -66,6 +53,7 @@ def violations(problem: Problem, placement: Placement) -> tuple[Violation, ...]:
         *_heap_violations(problem, placement),
         *_shared_workers(problem, placement),
         *_count_violations(problem, placement),
+        *term_violations(problem, placement),
     ]
     if not problem.has_costs:
         usable = cluster.usable_cpu

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from penstock.evaluate.assess import Assessment, assess
+from penstock.evaluate.agreed import held_back_by, judged_by_terms
+from penstock.evaluate.assess import Assessment
 from penstock.evaluate.bound import KIND
 from penstock.evaluate.limits import cpu_requested, memory_used, violations
 from penstock.model.arrays import FloatVector
@@ -12,6 +13,8 @@ from penstock.model.placement import Placement
 from penstock.model.plan import MachineLoad, Prediction
 from penstock.model.problem import Problem
 
+#: The kind of a bound that is no limit of the cluster's.
+RATE_ASKED_FOR = "the rate asked for"
 #: A plan this close to the bound is optimal for every purpose; floats do not tell it apart.
 OPTIMAL_WITHIN = 1e-9
 
@@ -27,14 +30,14 @@ def predict(
     if not problem.has_rates:
         loads = _loads(problem, placement, cpu_requested(problem, placement))
         return Prediction(machines=loads, violations=broken), None
-    judged = assess(problem, placement)
+    judged = judged_by_terms(problem, placement)
     rates = zip(problem.topologies, judged.rate_per_s.tolist(), strict=True)
     finite = np.isfinite(judged.scale)
     prediction = Prediction(
         rate_per_s=tuple((topology.name, rate) for topology, rate in rates) if finite else (),
         scale=judged.scale if finite else None,
         throughput_per_s=judged.throughput_per_s if finite else None,
-        limited_by=judged.limited_by,
+        limited_by=held_back_by(judged) or judged.limited_by,
         bound_scale=bound_scale if bound_scale is not None and np.isfinite(bound_scale) else None,
         bound_kind=bound_kind if bound_scale is not None else "",
         # A plan that breaks a limit may exceed what plans that keep it can reach.

@@ -15,6 +15,12 @@ from pydantic import BeforeValidator, Field
 
 from penstock.errors import Finding, InputError
 from penstock.files.cluster_file import cluster_from, cluster_to_dict
+from penstock.files.contingency_fields import (
+    ContingencyFields,
+    Slot,
+    contingency_dict,
+    contingency_findings,
+)
 from penstock.files.document import Document, Place, document_of
 from penstock.files.profile_file import profile_from, profile_to_dict
 from penstock.files.schema import (
@@ -26,10 +32,11 @@ from penstock.files.schema import (
     first_findings,
     no_such,
 )
+from penstock.files.terms_file import terms_from, terms_to_dict
 from penstock.files.topology_file import given, topology_from, topology_to_dict
 from penstock.files.writer import fingerprint
 from penstock.model.placement import Placement
-from penstock.model.plan import Contingency, MachineLoad, Plan, Prediction
+from penstock.model.plan import MachineLoad, Plan, Prediction
 from penstock.model.problem import Problem, build
 
 _SHARES_SUM_WITHIN = 1e-6
@@ -46,7 +53,6 @@ def _scalar(value: object) -> object:
 
 #: What was computed may be as small as rounding leaves it.
 Figure = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Slot = Annotated[int, Field(ge=0, lt=10_000)]
 ParameterValue = Annotated[str | int | float | bool | None, BeforeValidator(_scalar)]
 
 
@@ -87,6 +93,7 @@ class Inputs(Strict):
     profile: dict[str, Any] | None = None
     weighted: bool = False
     given_counts: list[Count] | None = None
+    terms: dict[str, Any] | None = Field(None, description="In the format penstock/terms.")
 
 
 class MachineLoadFields(Strict):
@@ -110,19 +117,6 @@ class PredictedFields(Strict):
     proven_optimal: bool = False
     machines: list[MachineLoadFields] = Field(default_factory=list)
     violations: list[str] = Field(default_factory=list)
-
-
-class MoveFields(Strict):
-    component: str
-    instance: Annotated[int, Field(ge=0)]
-    machine: str
-    slot: Slot = 0
-
-
-class ContingencyFields(Strict):
-    machine: str
-    moves: list[MoveFields]
-    rate_left_per_s: Figure | None = None
 
 
 class PlanFile(FileModel):
@@ -161,14 +155,15 @@ def plan_to_dict(plan: Plan) -> dict[str, object]:
         "predicted": _predicted_dict(plan.predicted),
         "notes": list(plan.notes),
         "topologies": _placed_dicts(problem, plan.placement),
-        "if_lost": [_contingency_dict(c) for c in plan.if_lost],
+        "if_lost": [contingency_dict(c) for c in plan.if_lost],
         "inputs": {
             "topologies": list(topologies.values()),
             "cluster": cluster,
             "profile": profile,
             "weighted": problem.weighted,
             "given_counts": list(problem.given_counts) if problem.given_counts else None,
-        },
+        }
+        | ({"terms": terms_to_dict(problem.terms)} if not problem.terms.is_empty else {}),
     }
 
 
@@ -220,17 +215,6 @@ def _predicted_dict(predicted: Prediction) -> dict[str, object]:
     }
 
 
-def _contingency_dict(contingency: Contingency) -> dict[str, object]:
-    return {
-        "machine": contingency.machine,
-        "moves": [
-            {"component": component, "instance": index, "machine": machine, "slot": slot}
-            for component, index, machine, slot in contingency.moves
-        ],
-        "rate_left_per_s": contingency.rate_left_per_s,
-    }
-
-
 def plan_from(document: Document) -> Plan:
     """The plan in a document, checked against the inputs it carries."""
     file, findings = check(document, PlanFile)
@@ -248,14 +232,7 @@ def plan_from(document: Document) -> Plan:
         seed=file.scheduler.seed,
         predicted=_prediction(file.predicted),
         notes=tuple(file.notes),
-        if_lost=tuple(
-            Contingency(
-                c.machine,
-                tuple((m.component, m.instance, m.machine, m.slot) for m in c.moves),
-                c.rate_left_per_s,
-            )
-            for c in file.if_lost
-        ),
+        if_lost=tuple(c.value() for c in file.if_lost),
     )
 
 
@@ -290,6 +267,8 @@ def _problem(document: Document, file: PlanFile) -> Problem:
         problem = build(topologies, cluster, profile, weighted=inputs.weighted)
     except InputError as error:
         raise InputError(*(replace(f, file=document.name) for f in error.findings)) from None
+    if inputs.terms is not None:
+        problem = problem.with_terms(terms_from(part(inputs.terms, "terms")))
     if inputs.given_counts is None:
         return problem
     if len(inputs.given_counts) != len(problem.components):
@@ -334,12 +313,7 @@ def _forecast_findings(document: Document, file: PlanFile, problem: Problem) -> 
         for i, load in enumerate(file.predicted.machines)
     ]
     for i, lost in enumerate(file.if_lost):
-        named.append((("if_lost", i, "machine"), lost.machine))
-        for j, move in enumerate(lost.moves):
-            named.append((("if_lost", i, "moves", j, "machine"), move.machine))
-            if move.component not in problem.labels:
-                message = no_such("component", move.component, problem.labels)
-                yield document.finding(("if_lost", i, "moves", j, "component"), message)
+        yield from contingency_findings(document, ("if_lost", i), lost, problem)
     for place, machine in named:
         if machine not in machines:
             yield document.finding(place, no_such("machine", machine, machines))

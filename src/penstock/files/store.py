@@ -16,26 +16,30 @@ from penstock.files.plan_file import PlanFile, plan_from, plan_to_dict
 from penstock.files.profile_file import ProfileFile, profile_from, profile_to_dict
 from penstock.files.sample_schema import sample_json_schema
 from penstock.files.schema import seen_as
+from penstock.files.terms_file import TermsFile, terms_from
 from penstock.files.topology_file import TopologyFile, topology_from, topology_to_dict
 from penstock.files.writer import to_json, to_yaml, write_text
 from penstock.model.cluster import Cluster
 from penstock.model.plan import Plan
 from penstock.model.problem import Problem
 from penstock.model.profile import Profile
+from penstock.model.terms import Terms
 from penstock.model.topology import Topology
 
-Loaded: TypeAlias = Topology | Cluster | Profile | Plan | Problem
+Loaded: TypeAlias = Topology | Cluster | Profile | Terms | Plan | Problem
 
 _READERS: dict[str, Callable[[Document], Loaded]] = {
     TopologyFile.FORMAT: topology_from,
     ClusterFile.FORMAT: cluster_from,
     ProfileFile.FORMAT: profile_from,
+    TermsFile.FORMAT: terms_from,
     PlanFile.FORMAT: plan_from,
 }
 _SCHEMAS: dict[str, type[BaseModel]] = {
     "topology": TopologyFile,
     "cluster": ClusterFile,
     "profile": ProfileFile,
+    "terms": TermsFile,
     "plan": PlanFile,
 }
 #: Formats of files people write.

@@ -52,12 +52,17 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Contingency:
-    """Where the instances of one machine go if it is lost. Filled by later planners."""
+    """Where the instances of one machine go if it is lost."""
 
     machine: str
     #: (component label, index within the component, machine, slot)
     moves: tuple[tuple[str, int, str, int], ...]
+    #: Of all topologies together; 0 where no plan was found.
     rate_left_per_s: float | None = None
+    #: (component label, machine, slot) of instances that start.
+    added: tuple[tuple[str, str, int], ...] = ()
+    #: (component label, index) of instances that end: the others take their tuples.
+    dropped: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True)

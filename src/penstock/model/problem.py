@@ -9,7 +9,7 @@ input rate itself (SPEC 2b: the sustainable rate of several is a common factor o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -18,6 +18,7 @@ from penstock.errors import CycleError, Finding, InputError, NotMeasuredError, c
 from penstock.model.arrays import BoolVector, FloatMatrix, FloatVector, IntVector, frozen
 from penstock.model.cluster import Cluster
 from penstock.model.profile import Cost, Profile, StreamMeasure
+from penstock.model.terms import Terms, check_terms
 from penstock.model.topology import EVEN, Component, Grouping, Kind, Stream, Topology
 
 #: Stands for "no limit" in integer arrays.
@@ -51,6 +52,8 @@ class Problem:
     weighted: bool = False
     #: Instance counts laid down from outside, one per component, in place of the topology's.
     given_counts: tuple[int, ...] | None = None
+    #: What to keep to besides carrying tuples.
+    terms: Terms = field(default_factory=Terms)
 
     # -- components ---------------------------------------------------------------------------
 
@@ -86,9 +89,17 @@ class Problem:
 
     @cached_property
     def demand(self) -> FloatVector:
-        """Tuples/s of each topology at scale 1, shape (topologies,)."""
-        declared = [topology.demand_per_s for topology in self.topologies]
-        return frozen(np.array([1.0 if d is None else d for d in declared]))
+        """Tuples/s of each topology at scale 1, weights of the terms included, (topologies,)."""
+        weight = dict(self.terms.weights)
+        return frozen(
+            np.array([(t.demand_per_s or 1.0) * weight.get(t.name, 1.0) for t in self.topologies])
+        )
+
+    @property
+    def scale_asked(self) -> float | None:
+        """The scale at which the rate of the terms is carried; ``None``: as high as can be."""
+        asked = self.terms.carry_per_s
+        return None if asked is None else asked / float(self.demand.sum())
 
     @cached_property
     def spout_rate(self) -> FloatVector:
@@ -294,6 +305,12 @@ class Problem:
         return frozen(np.minimum(limit, machine))
 
     # -- variants -----------------------------------------------------------------------------
+
+    def with_terms(self, terms: Terms) -> Problem:
+        """The same problem under other terms, checked against its names."""
+        changed = replace(self, terms=terms)
+        check_terms(changed)
+        return changed
 
     def with_counts(self, counts: Sequence[int]) -> Problem:
         """The same problem with every instance count laid down."""

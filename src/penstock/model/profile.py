@@ -101,6 +101,30 @@ class Profile:
         """Whether every row has a cost on every machine type."""
         return all((row, kind) in self.by_place for row in rows for kind in machine_types)
 
+    def shifted(self, standard_errors: float) -> Profile:
+        """Every cost so many of its standard errors higher, or lower; never below nothing."""
+
+        def moved(value: float, error: float | None) -> float:
+            return max(0.0, value + standard_errors * (error or 0.0))
+
+        costs = tuple(
+            replace(cost, e=moved(cost.e, cost.e_error), met=moved(cost.met, cost.met_error))
+            for cost in self.costs
+        )
+        return replace(self, costs=costs, origin=Origin.DERIVED)
+
+    def sped_up(self, row: str, factor: float) -> Profile:
+        """The same profile with tuples of one row cheaper by a factor, for what-if studies."""
+        costs = tuple(
+            replace(cost, e=cost.e / factor) if cost.row == row else cost for cost in self.costs
+        )
+        return replace(self, costs=costs, origin=Origin.DERIVED)
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether it says how sure its costs are."""
+        return any(cost.e_error is not None or cost.met_error is not None for cost in self.costs)
+
     def with_met(self, met: float) -> Profile:
         """The same profile with one fixed overhead everywhere, for what-if studies."""
         costs = tuple(replace(cost, met=met, met_error=None) for cost in self.costs)

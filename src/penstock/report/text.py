@@ -14,6 +14,7 @@ from penstock.change.diff import Changes
 from penstock.evaluate.bound import Bound
 from penstock.evaluate.latency import LOAD
 from penstock.evaluate.overload import Overload
+from penstock.evaluate.predict import RATE_ASKED_FOR
 from penstock.evaluate.rates import visit_ratios
 from penstock.model.plan import Plan
 from penstock.model.problem import Problem
@@ -50,7 +51,8 @@ def _summary(plan: Plan) -> Table:
         grid.add_row(label, f"{rate(value)} tuples/s")
     if predicted.throughput_per_s is not None:
         grid.add_row("throughput", f"{rate(predicted.throughput_per_s)} tuples/s, all components")
-    if predicted.gap is not None and predicted.scale is not None and predicted.bound_scale:
+    is_enough = predicted.bound_kind == RATE_ASKED_FOR and predicted.proven_optimal
+    if predicted.gap is not None and predicted.bound_scale and not is_enough:
         most = predicted.bound_scale * float(plan.problem.demand.sum())
         verdict = ", proven optimal" if predicted.proven_optimal else ""
         grid.add_row(
@@ -63,6 +65,13 @@ def _summary(plan: Plan) -> Table:
     used = len(plan.placement.machines_used)
     machines = len(plan.problem.cluster.machines)
     grid.add_row("uses", f"{len(plan.placement)} instances on {used} of {machines} machines")
+    if plan.if_lost and predicted.scale:
+        worst = min(plan.if_lost, key=lambda lost: lost.rate_left_per_s or 0.0)
+        left = (worst.rate_left_per_s or 0.0) / (predicted.scale * float(plan.problem.demand.sum()))
+        grid.add_row(
+            "if one is lost",
+            f"at least {percent(min(left, 1.0))} of that (without {worst.machine})",
+        )
     if plan.problem.profile is not None:
         profile = plan.problem.profile
         grid.add_row("costs", f"profile {profile.name} ({profile.origin.value})")

@@ -57,11 +57,14 @@ class Budget:
         seconds: float | None = None,
         stop: Callable[[], bool] | None = None,
         clock: Callable[[], float] = time.monotonic,
+        on_progress: Callable[[float, float | None], None] = lambda _scale, _bound: None,
     ) -> None:
         self._iterations = iterations
         self._stop = stop
         self._clock = clock
         self._deadline = None if seconds is None else clock() + seconds
+        #: Told the scale of the best plan so far and the bound proved so far.
+        self.found = on_progress
 
     @property
     def seconds_left(self) -> float | None:

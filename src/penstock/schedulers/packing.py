@@ -171,17 +171,28 @@ def _allowed(problem: Problem, counts: IntMatrix, workers: IntVector) -> BoolVec
     cluster = problem.cluster
     memory = counts @ np.nan_to_num(problem.memory_mb)
     allowed = np.empty((len(counts), len(cluster.types)), dtype=np.bool_)
-    heap_ok = np.ones(len(counts), dtype=np.bool_)
+    fits_anywhere = np.ones(len(counts), dtype=np.bool_)
     for t, topology in enumerate(problem.topologies):
         if topology.worker_max_heap_mb is not None:
             mine = problem.topology_of == t
             heap: FloatVector = counts[:, mine] @ problem.onheap_mb[mine]
-            heap_ok &= heap <= topology.worker_max_heap_mb
+            fits_anywhere &= heap <= topology.worker_max_heap_mb
+    fits_anywhere &= _apart(problem, counts)
     for t, kind in enumerate(cluster.types):
         limit = np.inf if kind.memory_mb is None else kind.memory_mb
         needed = memory + kind.worker_memory_mb * workers
-        allowed[:, t] = heap_ok & (needed <= limit) & (workers <= kind.slots)
+        allowed[:, t] = fits_anywhere & (needed <= limit) & (workers <= kind.slots)
     return allowed
+
+
+def _apart(problem: Problem, counts: IntMatrix) -> BoolVector:
+    """Patterns without components that must not share a machine, shape (patterns,)."""
+    labels = {label: c for c, label in enumerate(problem.labels)}
+    kept = np.ones(len(counts), dtype=np.bool_)
+    for a, b in problem.terms.apart:
+        one, other = counts[:, labels[a]], counts[:, labels[b]]
+        kept &= (one <= 1) if a == b else (one == 0) | (other == 0)
+    return kept
 
 
 def _strides(sizes: IntVector) -> NDArray[np.object_]:

@@ -84,6 +84,18 @@ class PenstockScheduler:
     def solve(self, problem: Problem, budget: Budget, rng: np.random.Generator) -> Outcome:
         if not problem.has_costs:
             return place_requests(problem, budget, rng, self.nearness)
+        if problem.terms.binds or problem.terms.apart:
+            # Its solvers take longer to load than most commands to run.
+            from penstock.schedulers.penstock_terms import plan_by_terms
+
+            def search(part: Problem) -> Outcome:
+                return self._carry_most(part, budget, rng)
+
+            return plan_by_terms(problem, search, budget, rng)
+        return self._carry_most(problem, budget, rng)
+
+    def _carry_most(self, problem: Problem, budget: Budget, rng: np.random.Generator) -> Outcome:
+        """The highest rate, whatever it takes."""
         found = upper_bound(problem)
         run = _Run(problem, found, budget, rng, self)
         run.ask_others()
@@ -202,6 +214,7 @@ class _Run:
         fewer = self.best is not None and len(placement) < len(self.best)
         if fewer if equal else ahead > 0:
             self.best, self.best_scale = placement, scale
+            self.budget.found(scale, self.bound if np.isfinite(self.bound) else None)
 
     def outcome(self) -> Outcome:
         finite = 0 < self.bound < np.inf

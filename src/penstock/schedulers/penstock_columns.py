@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 from scipy import sparse
-from scipy.optimize import Bounds, LinearConstraint, linprog, milp
+from scipy.optimize import Bounds, LinearConstraint, linprog
 
 from penstock.evaluate.capacity import ROUNDING_POINTS
 from penstock.model.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
@@ -25,6 +25,7 @@ from penstock.schedulers.base import Budget
 from penstock.schedulers.penstock_ground import Catalogue, Ground, Groups, even_scale
 from penstock.schedulers.penstock_knapsack import fill
 from penstock.schedulers.penstock_remainder import Remainder
+from penstock.schedulers.whole_numbers import solve_whole
 
 #: Cells of the knapsack's grid, and items considered per type.
 _CELLS = 5000
@@ -354,7 +355,7 @@ class ColumnSearch:
         objective[-1], whole[-1] = -1.0, 0.0
         # A machine or two less than the floor leaves the solver something to exchange.
         low = np.append(np.maximum(floor - 2, 0), 0.0)
-        solved = milp(
+        solved = solve_whole(
             objective,
             integrality=whole,
             bounds=Bounds(low, np.inf),

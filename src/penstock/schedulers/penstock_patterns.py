@@ -17,12 +17,13 @@ from math import comb
 
 import numpy as np
 from scipy import sparse
-from scipy.optimize import Bounds, LinearConstraint, linprog, milp
+from scipy.optimize import Bounds, LinearConstraint, linprog
 
 from penstock.evaluate.capacity import ROUNDING_POINTS
 from penstock.model.arrays import BoolVector, FloatMatrix, FloatVector, IntMatrix, IntVector
 from penstock.schedulers.packing import compositions
 from penstock.schedulers.penstock_ground import Catalogue, Ground, Groups
+from penstock.schedulers.whole_numbers import solve_whole
 
 #: At most this many patterns are listed, and at most so many instances on a machine.
 _MOST_PATTERNS = 500
@@ -133,12 +134,12 @@ class Master:
         size = matrix.shape[1]
         objective, low, whole = np.zeros(size), np.zeros(size), np.ones(size)
         objective[-1], low[-1], whole[-1] = -1.0, at_least, 0.0
-        solved = milp(
+        solved = solve_whole(
             objective,
             integrality=whole,
             bounds=Bounds(low, np.inf),
             constraints=LinearConstraint(sparse.csr_array(matrix), -np.inf, right),
-            # Presolve gains nothing here, and repairing its solutions HiGHS writes to stdout.
+            # Presolve gains nothing here.
             options={"node_limit": nodes, "mip_rel_gap": gap, "presolve": False},
         )
         return None if solved.x is None else self._groups(columns, solved.x[:-1])
@@ -154,7 +155,7 @@ class Master:
         kinds[kind, np.arange(len(kind))] = 1.0
         matrix = sparse.csr_array(np.vstack([self.counts[pattern].T, kinds]))
         wanted = totals.astype(np.float64)
-        solved = milp(
+        solved = solve_whole(
             np.zeros(len(pattern)),
             integrality=np.ones(len(pattern)),
             bounds=Bounds(0, np.inf),

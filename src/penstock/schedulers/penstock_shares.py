@@ -13,7 +13,11 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 
+from penstock.evaluate.capacity import capacity
+from penstock.evaluate.terms import held_table
 from penstock.model.arrays import FloatMatrix, FloatVector, IntVector
+from penstock.model.placement import Placement
+from penstock.model.problem import Problem
 from penstock.schedulers.penstock_ground import Catalogue, Ground, Groups
 
 #: Parts of a component's input below this are nothing.
@@ -44,6 +48,26 @@ def share(ground: Ground, groups: Groups, *, may_drop: bool = True) -> Shared | 
     fewer = replace(groups, counts=np.where(idle, 0, groups.counts))
     again = _divide(ground, fewer)
     return again if again is not None and again.scale >= solved.scale else solved
+
+
+def best_shares(problem: Problem, placement: Placement) -> Placement:
+    """The same instances on the same machines with the best shares, if there are better ones."""
+    before = capacity(problem, placement).scale
+    if not 0 < before < np.inf:
+        return placement
+    # Shares may gain much; the programme looks up to twice the bound it is given.
+    ground = Ground.of(problem, 4.0 * before)
+    table = held_table(problem, placement)
+    kind = np.searchsorted(ground.kinds, problem.cluster.type_of)
+    rows = np.column_stack([kind, table])
+    found, group, number = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
+    groups = Groups(found[:, 0], number.astype(np.int64), found[:, 1:])
+    solved = share(ground, groups, may_drop=False)
+    if solved is None:
+        return placement
+    shares = solved.shares[group.reshape(-1)[placement.machine], placement.component]
+    made = Placement.of(placement.component, placement.machine, placement.slot, shares)
+    return made if capacity(problem, made).scale > before else placement
 
 
 def _divide(ground: Ground, groups: Groups) -> Shared | None:

@@ -16,11 +16,12 @@ from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
-from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.optimize import Bounds, LinearConstraint
 
 from penstock.evaluate.programme import formulate
 from penstock.model.arrays import FloatVector, IntMatrix, IntVector
 from penstock.schedulers.penstock_ground import Catalogue, Ground, Groups
+from penstock.schedulers.whole_numbers import solve_whole
 
 #: Dual bounds are raised by this: the solver keeps rows and whole numbers to 1e-6.
 _SAFE = 1.0 + 3e-6
@@ -64,7 +65,7 @@ def bound_by_whole_instances(ground: Ground, effort: Effort) -> float:
     upper = programme.upper.copy()
     upper[pairs:-1] = np.ceil(upper[pairs:-1])
     upper[-1] = min(upper[-1], ground.bound)
-    solved = milp(
+    solved = solve_whole(
         objective,
         integrality=whole,
         bounds=Bounds(0, upper),
@@ -101,7 +102,7 @@ def solve_supports(ground: Ground, counts: IntMatrix, bound: float, effort: Effo
     whole = np.zeros(model.size)
     whole[model.machines] = 1
     whole[model.instances] = 1
-    solved = milp(
+    solved = solve_whole(
         objective,
         integrality=whole,
         bounds=Bounds(0, upper),

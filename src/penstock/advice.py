@@ -1,0 +1,137 @@
+"""What to change about a cluster or a topology, by planning again with the change made.
+
+Each piece of advice is a plan of its own, with its rate and its bound, against one for the problem
+as it is, made with the same effort.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from penstock import api
+from penstock.errors import InputError
+from penstock.evaluate.bound import upper_bound
+from penstock.evaluate.capacity import capacity
+from penstock.model.cluster import Machine
+from penstock.model.plan import Plan
+from penstock.model.problem import Problem
+from penstock.model.terms import Least, Terms
+from penstock.report.advice import Advice, Change
+from penstock.schedulers.base import Budget
+
+#: A component made this much faster.
+SPEED_UP = 1.1
+#: Standard errors to both sides that hold the truth nineteen times out of twenty.
+_SURE = 1.96
+_SCHEDULER = "penstock"
+#: Without the exact search of small problems: a dozen plans are made.
+_LIGHT: dict[str, float] = {"effort": 0.0}
+#: Utilisation of a type, in the ideal solution, below which it is wasted.
+_WASTED = 0.5
+
+
+def advise(
+    plan: Plan,
+    *,
+    seed: int = 0,
+    budget: Callable[[], Budget] = Budget,
+    progress: Callable[[str], None] = lambda _text: None,
+) -> Advice:
+    """Plan again with one more machine of each type, faster components, fewer machines."""
+    problem = replace(plan.problem, terms=plan.problem.terms.bare, given_counts=None)
+    if not problem.has_rates or problem.profile is None:
+        raise InputError("advice needs rates: plan with a profile")
+    demand = float(problem.demand.sum())
+
+    def rate_of(changed: Problem) -> float:
+        made = api.plan(changed, _SCHEDULER, parameters=_LIGHT, seed=seed, budget=budget)
+        return (made.facts.scale or 0.0) * demand
+
+    progress("today's machines")
+    base = max(rate_of(problem), 1e-300)
+
+    def change(what: str, changed: Problem) -> Change:
+        progress(what)
+        found = rate_of(changed)
+        return Change(what, found, upper_bound(changed).scale * demand, found / base - 1.0)
+
+    one_more = [change(f"one more {name}", other) for name, other in _one_more(problem)]
+    faster = [
+        change(f"{label} {100 * (SPEED_UP - 1):.0f} % faster", other)
+        for label, other in _faster(problem)
+    ]
+    progress("which machines can go")
+    return Advice(
+        problem=problem,
+        rate_per_s=(capacity(problem, plan.placement).scale) * demand,
+        replanned_per_s=base,
+        one_more=tuple(sorted(one_more, key=lambda c: -c.gain)),
+        faster=tuple(sorted(faster, key=lambda c: -c.gain)),
+        can_go=_can_go(problem, base, seed, budget),
+        wasted=_wasted(problem),
+        range_of_plan=_range(problem, lambda p: capacity(p, plan.placement).scale * demand),
+        range_of_best=_range(problem, rate_of),
+    )
+
+
+def _one_more(problem: Problem) -> Iterator[tuple[str, Problem]]:
+    cluster = problem.cluster
+    for t, kind in enumerate(cluster.types):
+        if cluster.machines_per_type[t]:
+            like = next(m for m in cluster.machines if m.type == kind.name)
+            added = Machine(f"one more {kind.name}", kind.name, like.rack, like.region)
+            wider = replace(cluster, machines=(*cluster.machines, added))
+            yield kind.name, replace(problem, cluster=wider)
+
+
+def _faster(problem: Problem) -> Iterator[tuple[str, Problem]]:
+    assert problem.profile is not None
+    for row in dict.fromkeys(problem.cost_rows):
+        label = ", ".join(
+            name
+            for name, mine in zip(problem.labels, problem.cost_rows, strict=True)
+            if mine == row
+        )
+        yield label, replace(problem, profile=problem.profile.sped_up(row, SPEED_UP))
+
+
+def _can_go(
+    problem: Problem, rate_per_s: float, seed: int, budget: Callable[[], Budget]
+) -> tuple[tuple[str, int], ...]:
+    """Machines of each type that the same rate does not need."""
+    terms = Terms(
+        carry_per_s=rate_per_s * (1 - 1e-9), least=(Least.MACHINES,), weights=problem.terms.weights
+    )
+    asked = replace(problem, terms=terms)
+    made = api.plan(asked, _SCHEDULER, parameters=_LIGHT, seed=seed, budget=budget)
+    if made.plan is None:
+        return ()
+    cluster = problem.cluster
+    used = np.bincount(
+        cluster.type_of[made.plan.placement.machines_used], minlength=len(cluster.types)
+    )
+    spare = cluster.machines_per_type - used
+    return tuple((kind.name, int(spare[t])) for t, kind in enumerate(cluster.types) if spare[t] > 0)
+
+
+def _wasted(problem: Problem) -> tuple[tuple[str, float], ...]:
+    bound = upper_bound(problem)
+    return tuple(
+        (kind.name, float(bound.type_utilisation[t]))
+        for t, kind in enumerate(problem.cluster.types)
+        if problem.cluster.machines_per_type[t] and bound.type_utilisation[t] < _WASTED
+    )
+
+
+def _range(problem: Problem, rate_of: Callable[[Problem], float]) -> tuple[float, float] | None:
+    """A rate with every cost at the high end of its error bar, and at the low end."""
+    profile = problem.profile
+    if profile is None or not profile.has_errors:
+        return None
+    low, high = (
+        rate_of(replace(problem, profile=profile.shifted(sign * _SURE))) for sign in (1, -1)
+    )
+    return low, high

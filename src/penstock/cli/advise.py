@@ -1,0 +1,38 @@
+"""``penstock advise``: what to buy, what to drop, what to speed up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from penstock.advice import advise
+from penstock.cli import options
+from penstock.cli.output import say, show, write_json
+from penstock.errors import EXIT_DONE, EXIT_INTERRUPTED
+from penstock.report.advice import advice_dict, advice_view
+
+
+def command(
+    plan: Annotated[Path, typer.Argument(help="A plan file.")],
+    seed: options.Seed = 0,
+    seconds: options.Seconds = None,
+    as_json: options.Json = False,
+) -> int:
+    """Say what one more machine of each type would add, what can go, which speed-up pays most.
+
+    penstock advise plan.json
+
+    penstock advise plan.json --json > advice.json
+    """
+    loaded = options.load_plan(plan)
+    with options.stoppable_budget(seconds) as budget:
+        found = advise(
+            loaded, seed=seed, budget=budget, progress=lambda text: say(f"planning: {text}")
+        )
+    if as_json:
+        write_json(advice_dict(found))
+    else:
+        show(advice_view(found))
+    return EXIT_INTERRUPTED if budget.stopped else EXIT_DONE

@@ -1,0 +1,133 @@
+"""Options of ``penstock plan`` that say what to keep to, and how they become terms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from penstock.errors import Finding, InputError, UsageError, close_match
+from penstock.files.store import load
+from penstock.model.plan import Plan
+from penstock.model.problem import Problem
+from penstock.model.terms import Held, Least, Terms, held_by
+
+TermsFile = Annotated[
+    Path | None, typer.Option("--terms", help="Terms file; the options below add to it.")
+]
+Carry = Annotated[
+    float | None,
+    typer.Option("--carry", help="Tuples/s to carry, all topologies together; else the most."),
+]
+LeastOf = Annotated[
+    list[str] | None,
+    typer.Option("--least", help="Save on machines, price, energy or traffic; the first first."),
+]
+GiveUp = Annotated[
+    float | None,
+    typer.Option("--give-up", help="Part of the highest rate that savings may cost (0.01)."),
+]
+Latency = Annotated[
+    list[str] | None,
+    typer.Option("--latency", help="Longest mean latency in ms: 50, or topology=50."),
+]
+Avoid = Annotated[list[str] | None, typer.Option("--avoid", help="A machine not to be used.")]
+Apart = Annotated[
+    list[str] | None,
+    typer.Option("--apart", help="Components that must not share a machine: a,b; a: one on each."),
+]
+Fix = Annotated[
+    list[str] | None,
+    typer.Option("--fix", help="Instances that must be on a machine: component=machine[:number]."),
+]
+MostMoves = Annotated[
+    int | None,
+    typer.Option("--max-moves", help="Most instances to change from --current.", min=0),
+]
+
+
+@dataclass(frozen=True)
+class Given:
+    """The options as they were typed."""
+
+    file: Path | None = None
+    carry: float | None = None
+    least: list[str] | None = None
+    give_up: float | None = None
+    latency: list[str] | None = None
+    avoid: list[str] | None = None
+    apart: list[str] | None = None
+    fix: list[str] | None = None
+    most_moves: int | None = None
+
+
+def with_terms(problem: Problem, given: Given, current: Plan | None) -> Problem:
+    """The problem under the terms of the file and the options together."""
+    terms = _from_file(given.file) if given.file else Terms()
+    if current is not None:
+        placement = current.placement
+        held = held_by(current.problem, placement.component.tolist(), placement.machine.tolist())
+        terms = replace(terms, current=held)
+    if given.carry is not None:
+        terms = replace(terms, carry_per_s=given.carry)
+    if given.give_up is not None:
+        terms = replace(terms, give_up=given.give_up)
+    if given.most_moves is not None:
+        terms = replace(terms, most_moves=given.most_moves)
+    terms = replace(
+        terms,
+        least=(*terms.least, *(_least(name) for name in given.least or [])),
+        latency_ms=(*terms.latency_ms, *_latencies(problem, given.latency or [])),
+        avoid=(*terms.avoid, *(given.avoid or [])),
+        apart=(*terms.apart, *(_pair(text) for text in given.apart or [])),
+        fixed=(*terms.fixed, *(_held(text) for text in given.fix or [])),
+    )
+    return problem if terms.is_empty else problem.with_terms(terms)
+
+
+def _from_file(path: Path) -> Terms:
+    loaded = load(path)
+    if not isinstance(loaded, Terms):
+        raise InputError(Finding(f"is a {type(loaded).__name__.lower()}, not terms", str(path)))
+    return loaded
+
+
+def _least(name: str) -> Least:
+    names = [what.value for what in Least]
+    if name not in names:
+        close = close_match(name, names)
+        hint = f'; did you mean "{close}"?' if close else ""
+        raise UsageError(f'--least takes {", ".join(names)}, not "{name}"{hint}')
+    return Least(name)
+
+
+def _latencies(problem: Problem, texts: list[str]) -> list[tuple[str, float]]:
+    found = []
+    for text in texts:
+        name, equals, value = text.rpartition("=")
+        try:
+            limit = float(value)
+        except ValueError:
+            raise UsageError(f'--latency takes 50 or topology=50, not "{text}"') from None
+        named = [name] if equals else [t.name for t in problem.topologies]
+        found += [(topology, limit) for topology in named]
+    return found
+
+
+def _pair(text: str) -> tuple[str, str]:
+    parts = [part.strip() for part in text.split(",")]
+    if len(parts) > 2 or not all(parts):
+        raise UsageError(f'--apart takes one component or two, as in a,b, not "{text}"')
+    return parts[0], parts[-1]
+
+
+def _held(text: str) -> Held:
+    component, equals, place = text.partition("=")
+    machine, colon, number = place.rpartition(":")
+    if not colon or not number.isdigit():
+        machine, number = place, "1"
+    if not (equals and component and machine):
+        raise UsageError(f'--fix takes component=machine or component=machine:2, not "{text}"')
+    return Held(component, machine, int(number))

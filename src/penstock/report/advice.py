@@ -1,0 +1,126 @@
+"""Advice in words and as facts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from penstock.model.problem import Problem
+from penstock.report.numbers import percent, rate
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One thing to change, and what the plan would carry then; rates of all topologies."""
+
+    what: str
+    rate_per_s: float
+    #: No plan can exceed this after the change.
+    bound_per_s: float
+    #: Part of today's rate that it adds.
+    gain: float
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What a plan carries, what would help, what is not needed, and how sure this is."""
+
+    problem: Problem
+    #: Of the plan asked about, and of one made with the effort of the others.
+    rate_per_s: float
+    replanned_per_s: float
+    one_more: tuple[Change, ...]
+    faster: tuple[Change, ...]
+    #: Machines of each type that can go at the same rate, by name of the type.
+    can_go: tuple[tuple[str, int], ...]
+    #: Types that the ideal solution hardly uses, with the part of their CPU that it does.
+    wasted: tuple[tuple[str, float], ...]
+    #: The plan's rate, and that of the best plan, with all costs at the high and the low end of
+    #: their error bars; ``None`` where the profile has none.
+    range_of_plan: tuple[float, float] | None
+    range_of_best: tuple[float, float] | None
+
+
+def advice_view(found: Advice) -> RenderableType:
+    """What would help, best first; what is not needed; how sure this is."""
+    changes = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    changes.add_column("change")
+    for column in ("carries/s", "gain", "no plan beyond"):
+        changes.add_column(column, justify="right")
+    for change in (*found.one_more, *found.faster):
+        changes.add_row(
+            change.what,
+            rate(change.rate_per_s),
+            _signed(change.gain),
+            f"{rate(change.bound_per_s)}/s",
+        )
+    return Group(changes, *(Text(line) for line in sentences(found)))
+
+
+def _signed(gain: float) -> str:
+    return ("+" if gain >= 0 else "-") + percent(abs(gain), 2)
+
+
+def sentences(found: Advice) -> list[str]:
+    """What pays most, what can go, what is wasted, how sure."""
+    lines = [f"the plan carries {rate(found.rate_per_s)} tuples/s"]
+    if found.replanned_per_s > found.rate_per_s * 1.0005:
+        more = found.replanned_per_s / found.rate_per_s - 1
+        lines.append(
+            f"planning again without new machines gives {rate(found.replanned_per_s)} "
+            f"({percent(more)} more)"
+        )
+    lines += [_pays("machine", found.one_more), _pays("speed-up", found.faster)]
+    if found.can_go:
+        names = ", ".join(f"{count} {kind}" for kind, count in found.can_go)
+        lines.append(f"the same rate needs fewer machines: {names} can go")
+    else:
+        lines.append("no machine can go without loss, as far as was found")
+    for kind, used in found.wasted:
+        lines.append(f"{kind} is wasted: at best {percent(used)} of its CPU is of use")
+    return [line for line in (*lines, *_sure(found)) if line]
+
+
+def _pays(what: str, changes: tuple[Change, ...]) -> str:
+    if not changes or changes[0].gain <= 0:
+        return f"no {what} pays" if changes else ""
+    best = changes[0]
+    return f"the {what} that pays most: {best.what}, {_signed(best.gain)}"
+
+
+def _sure(found: Advice) -> list[str]:
+    if found.range_of_plan is None or found.range_of_best is None:
+        return ["how sure this is cannot be said: the profile has no error bars"]
+    low, high = found.range_of_plan
+    worst, best = found.range_of_best
+    ends = f"{rate(low)} to {rate(high)}, the best plans {rate(worst)} to {rate(best)}"
+    return [f"with all costs at the ends of their 95 % error bars the plan carries {ends}"]
+
+
+def advice_dict(found: Advice) -> dict[str, object]:
+    """The same as facts."""
+
+    def change(one: Change) -> dict[str, object]:
+        return {
+            "what": one.what,
+            "rate_per_s": one.rate_per_s,
+            "bound_per_s": one.bound_per_s,
+            "gain": one.gain,
+        }
+
+    return {
+        "format": "penstock/advice",
+        "version": 1,
+        "rate_per_s": found.rate_per_s,
+        "replanned_per_s": found.replanned_per_s,
+        "one_more": [change(one) for one in found.one_more],
+        "faster": [change(one) for one in found.faster],
+        "can_go": dict(found.can_go),
+        "wasted": dict(found.wasted),
+        "range_of_plan_per_s": found.range_of_plan,
+        "range_of_best_per_s": found.range_of_best,
+        "in_words": sentences(found),
+    }

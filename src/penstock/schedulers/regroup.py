@@ -1,0 +1,339 @@
+"""A few changes to a plan that exists, worked out in milliseconds.
+
+For a lost machine, a limit on moves, instances that must be somewhere. All instances of a component
+get the same (shuffle grouping), so machines of one class that hold the same instances are one
+*group*, however many they are. A *step* gives one machine of a group another pattern: an instance
+more or less, one exchanged for another, or the pattern of another group. All steps from a state are
+worked out in one matrix product, and a beam of the best states goes on from there: clearing a
+machine costs a little before what is put there gains.
+
+The plan that comes out is judged by ``evaluate`` like any other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from penstock.evaluate.capacity import ROUNDING_POINTS
+from penstock.model.arrays import BoolVector, FloatMatrix, FloatVector, IntMatrix, IntVector
+from penstock.model.placement import Placement
+from penstock.model.problem import Problem
+from penstock.schedulers.base import Budget
+from penstock.schedulers.packing import Patterns
+
+#: States kept after each step, and steps without a better plan before it ends.
+BEAM = 8
+PATIENCE = 4
+#: Groups from which steps are tried: the tightest and those with most room.
+_TIGHT, _ROOMY = 12, 12
+_EQUAL = 1e-9
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Machines that are alike: of one type, and with the same instances fixed on them."""
+
+    problem: Problem
+    #: Class of each machine, -1 for one that must not be used, shape (M,).
+    of_machine: IntVector
+    #: Type of each class, shape (K,), and instances it must hold, shape (K, C).
+    type: IntVector
+    least: IntMatrix
+
+    @classmethod
+    def of(cls, problem: Problem, closed: tuple[int, ...] = ()) -> Classes:
+        cluster, terms = problem.cluster, problem.terms
+        index = cluster.machine_index
+        labels = {label: c for c, label in enumerate(problem.labels)}
+        least = np.zeros((len(cluster.machines), len(labels)), dtype=np.int64)
+        for held in terms.fixed:
+            least[index[held.machine], labels[held.component]] += held.instances
+        rows = np.column_stack([cluster.type_of, least])
+        found, of_machine = np.unique(rows, axis=0, return_inverse=True)
+        of_machine = of_machine.reshape(-1).astype(np.int64)
+        of_machine[[*closed, *(index[name] for name in terms.avoid)]] = -1
+        return cls(problem, of_machine, found[:, 0], found[:, 1:])
+
+    def room(self, patterns: IntMatrix, kind: IntVector) -> FloatVector:
+        """Points each pattern leaves for tuples on its class; -inf where it may not be."""
+        problem, cluster = self.problem, self.problem.cluster
+        listed = Patterns.listed(problem, patterns)
+        type_ = self.type[kind]
+        workers = listed.workers
+        fixed = (patterns * problem.met.T[type_]).sum(axis=1)
+        fixed = fixed + cluster.per_type("worker_cpu_points")[type_] * workers
+        fixed += cluster.per_type("base_cpu_points")[type_] * (workers > 0)
+        runs = np.isfinite(problem.e) & (problem.met <= problem.instance_points + ROUNDING_POINTS)
+        allowed = listed.allowed[np.arange(len(type_)), type_]
+        allowed &= ~((patterns > 0) & ~runs.T[type_]).any(axis=1)
+        allowed &= (patterns >= self.least[kind]).all(axis=1)
+        return np.where(allowed, cluster.usable_cpu_per_type[type_] - fixed, -np.inf)
+
+
+@dataclass(frozen=True)
+class State:
+    """Groups of machines, what changed to get here, and what it carries."""
+
+    #: Class, pattern, machines and points left of each group; shapes (G,), (G, C), (G,), (G,).
+    kind: IntVector
+    patterns: IntMatrix
+    machines: IntVector
+    room: FloatVector
+    #: Instances started and stopped so far, shape (C,).
+    come: IntVector
+    gone: IntVector
+    scale: float
+    #: One machine of this class went from this pattern to that one.
+    steps: tuple[tuple[int, bytes, bytes], ...] = ()
+
+    @property
+    def totals(self) -> IntVector:
+        return np.asarray(self.machines @ self.patterns)
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """How much may change: instances that must go somewhere are free, others counted."""
+
+    changes: int
+    free: IntVector
+
+    def cost(self, come: IntMatrix, gone: IntMatrix) -> IntVector:
+        """Instances moved, added or dropped beyond what is free; rows are states."""
+        return np.asarray(np.maximum(np.maximum(come - self.free, 0), gone).sum(axis=1))
+
+
+class Regroup:
+    """The search from one plan; ``best`` is the best state found within the allowance."""
+
+    def __init__(
+        self,
+        classes: Classes,
+        table: IntMatrix,
+        allowance: Allowance,
+        budget: Budget,
+        extra_patterns: IntMatrix | None = None,
+    ) -> None:
+        problem = classes.problem
+        self.problem, self.classes, self.allowance = problem, classes, allowance
+        self.budget = budget
+        #: A scale that is as good as any higher one.
+        self.enough = np.inf
+        self.rounds = 0
+        self._work: FloatMatrix = problem.e * problem.visits[:, None]
+        thread = problem.instance_points - problem.met
+        with np.errstate(divide="ignore", invalid="ignore"):
+            #: Scale at which a thread is full, per instance there is, (C, types).
+            self._thread = np.where(self._work > 0, thread / self._work, np.inf)
+        self.table = table
+        components = len(problem.components)
+        none = np.zeros((1, components), dtype=np.int64)
+        self._extra = none if extra_patterns is None else np.vstack([none, extra_patterns])
+        self._changes = _small_changes(components)
+        self.start = self._first(table)
+        self.best = self.start
+
+    # -- states -------------------------------------------------------------------------------
+
+    def _first(self, table: IntMatrix) -> State:
+        usable = self.classes.of_machine >= 0
+        rows = np.column_stack([self.classes.of_machine, table])[usable]
+        found, number = np.unique(rows, axis=0, return_counts=True)
+        kind, patterns = found[:, 0], found[:, 1:]
+        nothing = np.zeros(table.shape[1], dtype=np.int64)
+        state = State(
+            kind, patterns, number.astype(np.int64), self.classes.room(patterns, kind),
+            nothing, nothing, 0.0,
+        )  # fmt: skip
+        return replace(state, scale=self._scale_of(state))
+
+    def _scale_of(self, state: State) -> float:
+        totals = state.totals
+        missing = int((totals == 0).sum())
+        if missing:
+            return -float(missing)
+        scale = _full_at(state.room, self._slopes(state, 1.0 / totals[None])[0])
+        threads = self._thread_limit(state.patterns, state.kind, totals[None])[0]
+        return float(min(scale.min(), threads.min()))
+
+    def _slopes(self, state: State, per_total: FloatMatrix) -> FloatMatrix:
+        """Points per scale on each group, for totals in rows, shape (rows, G)."""
+        weights = state.patterns * self._work.T[self.classes.type[state.kind]]
+        return np.asarray(per_total @ weights.T)
+
+    def _thread_limit(self, patterns: IntMatrix, kind: IntVector, totals: IntMatrix) -> FloatMatrix:
+        """Scale at which the first thread of each component is full, shape (rows, C)."""
+        each = self._thread.T[self.classes.type[kind]]
+        tightest = np.where(patterns > 0, each, np.inf).min(axis=0, initial=np.inf)
+        with np.errstate(invalid="ignore"):
+            return np.asarray(totals * tightest, dtype=np.float64)
+
+    # -- the search ---------------------------------------------------------------------------
+
+    def run(self) -> State:
+        beam, idle = [self.start], 0
+        seen = {self._key(self.start)}
+        while beam and idle < PATIENCE and self.best.scale < self.enough:
+            if self.budget.spent(self.rounds):
+                break
+            self.rounds += 1
+            found = [state for parent in beam for state in self._steps_from(parent)]
+            found.sort(key=lambda s: -s.scale)
+            beam = []
+            for state in found:
+                key = self._key(state)
+                if key not in seen and len(beam) < BEAM:
+                    seen.add(key)
+                    beam.append(state)
+            if beam and beam[0].scale > self.best.scale + _EQUAL * abs(self.best.scale):
+                self.best, idle = beam[0], 0
+            else:
+                idle += 1
+        return self.best
+
+    def _key(self, state: State) -> bytes:
+        used = state.machines > 0
+        rows = np.column_stack([state.kind, state.patterns, state.machines])[used]
+        return bytes(rows[np.lexsort(rows.T)].tobytes())
+
+    def _steps_from(self, state: State) -> list[State]:
+        """The best few states one step away."""
+        group, new = self._candidates(state)
+        if not len(group):
+            return []
+        old = state.patterns[group]
+        come = state.come + np.maximum(new - old, 0)
+        gone = state.gone + np.maximum(old - new, 0)
+        room = self.classes.room(new, state.kind[group])
+        keep = (self.allowance.cost(come, gone) <= self.allowance.changes) & (room > -np.inf)
+        totals = state.totals - old + new
+        keep &= (totals <= self.problem.most_instances).all(axis=1)
+        group, new, room, totals = group[keep], new[keep], room[keep], totals[keep]
+        if not len(group):
+            return []
+        scale = self._scales_after(state, group, new, room, totals)
+        # One step may be listed twice, as a change and as another group's pattern.
+        best = np.argsort(-scale, kind="stable")[: 2 * BEAM].tolist()
+        found = {(int(group[i]), new[i].tobytes()): i for i in reversed(best)}
+        return [
+            self._after(state, int(group[i]), new[i], float(room[i]), float(scale[i]))
+            for i in list(found.values())[-BEAM:]
+        ]
+
+    def _scales_after(
+        self,
+        state: State,
+        group: IntVector,
+        new: IntMatrix,
+        room: FloatVector,
+        totals: IntMatrix,
+    ) -> FloatVector:
+        """The scale of each candidate, shape (candidates,)."""
+        missing = (totals == 0).sum(axis=1)
+        per_total = 1.0 / np.maximum(totals, 1)
+        full = _full_at(state.room[None, :], self._slopes(state, per_total))
+        full[:, state.machines == 0] = np.inf
+        # The machine that changes was the last of its group: the group is no more.
+        last = state.machines[group] == 1
+        full[np.flatnonzero(last), group[last]] = np.inf
+        weights = new * self._work.T[self.classes.type[state.kind[group]]]
+        own = _full_at(room, (weights * per_total).sum(axis=1))
+        used = state.machines > 0
+        threads = self._thread_limit(state.patterns[used], state.kind[used], totals)
+        each = self._thread.T[self.classes.type[state.kind[group]]]
+        with np.errstate(invalid="ignore"):
+            mine = np.where(new > 0, each * totals, np.inf)
+        limits = [full.min(axis=1), own, threads.min(axis=1), mine.min(axis=1)]
+        scale = np.minimum(np.minimum(limits[0], limits[1]), np.minimum(limits[2], limits[3]))
+        return np.asarray(np.where(missing > 0, -missing, scale), dtype=np.float64)
+
+    def _candidates(self, state: State) -> tuple[IntVector, IntMatrix]:
+        """Groups, and the pattern that one of their machines might get instead."""
+        # What is not placed at all is tried on every group.
+        missing = bool((state.totals == 0).any())
+        origins = self._origins(state, every=missing)
+        near = state.patterns[origins][:, None, :] + self._changes
+        known = np.vstack([state.patterns[state.machines > 0], self._extra])
+        other = np.broadcast_to(known, (len(origins), *known.shape))
+        new = np.concatenate([near, other], axis=1)
+        group = np.repeat(origins, new.shape[1])
+        new = new.reshape(len(group), known.shape[1])
+        possible = (new >= 0).all(axis=1) & (new != state.patterns[group]).any(axis=1)
+        return group[possible], new[possible]
+
+    def _origins(self, state: State, *, every: bool) -> IntVector:
+        used = np.flatnonzero(state.machines > 0)
+        if every or len(used) <= _TIGHT + _ROOMY:
+            return used
+        per_total = 1.0 / np.maximum(state.totals, 1)[None]
+        full = _full_at(state.room, self._slopes(state, per_total)[0])[used]
+        order = used[np.argsort(full, kind="stable")]
+        return np.concatenate([order[:_TIGHT], order[-_ROOMY:]])
+
+    def _after(self, state: State, g: int, new: IntVector, room: float, scale: float) -> State:
+        old, kind = state.patterns[g], int(state.kind[g])
+        machines = state.machines.copy()
+        machines[g] -= 1
+        same = np.flatnonzero((state.kind == kind) & (state.patterns == new).all(axis=1))
+        kinds, patterns, rooms = state.kind, state.patterns, state.room
+        if len(same):
+            machines[int(same[0])] += 1
+        else:
+            kinds = np.append(kinds, kind)
+            patterns = np.vstack([patterns, new])
+            rooms = np.append(rooms, room)
+            machines = np.append(machines, 1)
+        return State(
+            kinds,
+            patterns,
+            machines,
+            rooms,
+            state.come + np.maximum(new - old, 0),
+            state.gone + np.maximum(old - new, 0),
+            scale,
+            (*state.steps, (kind, old.tobytes(), new.tobytes())),
+        )
+
+    def table_of(self, state: State) -> IntMatrix:
+        """The state on machines: those that did not have to change hold what they held."""
+        table = self.table.copy()
+        touched = np.zeros(len(table), dtype=np.bool_)
+        for kind, old, new in state.steps:
+            before = np.frombuffer(old, dtype=np.int64)
+            same = (self.classes.of_machine == kind) & (table == before).all(axis=1)
+            # One that changed already is changed again rather than a second one, if it can be.
+            twice = np.flatnonzero(same & touched)
+            machine = int(twice[0] if len(twice) else np.flatnonzero(same)[0])
+            table[machine] = np.frombuffer(new, dtype=np.int64)
+            touched[machine] = True
+        return table
+
+
+def placement_of(problem: Problem, table: IntMatrix) -> Placement:
+    """A table as instances; each topology has one worker process on a machine it is on."""
+    component, machine = np.nonzero(table.T)
+    repeats = table[machine, component]
+    topology = problem.topology_of
+    present: BoolVector = np.stack(
+        [table[:, topology == t].any(axis=1) for t in range(len(problem.topologies))]
+    )
+    slot = (np.cumsum(present, axis=0) - 1)[topology[component], machine]
+    return Placement.of(
+        np.repeat(component, repeats), np.repeat(machine, repeats), np.repeat(slot, repeats)
+    )
+
+
+def _small_changes(components: int) -> IntMatrix:
+    """One instance more, one less, one in place of another; rows are what a pattern gains."""
+    one = np.eye(components, dtype=np.int64)
+    swaps = (one[:, None, :] - one[None, :, :]).reshape(-1, components)
+    return np.vstack([one, -one, swaps[swaps.any(axis=1)]])
+
+
+def _full_at(room: FloatVector | FloatMatrix, slope: FloatVector | FloatMatrix) -> FloatMatrix:
+    """Scale at which each machine is full; negative where overheads alone are too much."""
+    safe = np.where(slope > 0, slope, 1.0)
+    idle = np.where(room < -ROUNDING_POINTS, room, np.inf)
+    return np.where(slope > 0, room / safe, idle)

@@ -1,0 +1,46 @@
+"""A problem on some of its machines, and the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from penstock.model.arrays import IntVector
+from penstock.model.placement import Placement
+from penstock.model.problem import Problem
+from penstock.model.terms import Terms
+
+
+@dataclass(frozen=True)
+class Restricted:
+    """``problem`` is ``whole`` on the machines with these indices alone."""
+
+    whole: Problem
+    problem: Problem
+    machines: IntVector
+
+    @classmethod
+    def to(cls, whole: Problem, machines: Iterable[int], terms: Terms | None = None) -> Restricted:
+        """The problem on these machines, under terms that name no others."""
+        kept = np.array(sorted(machines), dtype=np.int64)
+        cluster = whole.cluster
+        fewer = replace(cluster, machines=tuple(cluster.machines[m] for m in kept.tolist()))
+        return cls(whole, replace(whole, cluster=fewer, terms=terms or Terms()), kept)
+
+    def back(self, placement: Placement) -> Placement:
+        """A placement on these machines as one of the whole problem."""
+        return Placement.of(
+            placement.component, self.machines[placement.machine], placement.slot, placement.share
+        )
+
+    def part_of(self, placement: Placement) -> Placement:
+        """What a placement of the whole problem has on these machines."""
+        here = np.isin(placement.machine, self.machines)
+        return Placement.of(
+            placement.component[here],
+            np.searchsorted(self.machines, placement.machine[here]),
+            placement.slot[here],
+            placement.share[here],
+        )

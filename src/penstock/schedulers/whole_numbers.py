@@ -1,0 +1,42 @@
+"""HiGHS for mixed-integer programmes, kept from writing where results go.
+
+Some releases print a line of their own debugging on the C library's stdout when they repair a
+solution; in ``penstock plan --json`` it would stand in front of the plan.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from scipy.optimize import milp
+
+
+def solve_whole(*arguments: Any, **options: Any) -> Any:
+    """:func:`scipy.optimize.milp`, silent."""
+    with _silent_stdout():
+        return milp(*arguments, **options)
+
+
+@contextmanager
+def _silent_stdout() -> Iterator[None]:
+    sys.stdout.flush()
+    try:
+        kept = os.dup(1)
+    except OSError:  # closed by the caller: nothing can be written there
+        yield
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 1)
+        yield
+    finally:
+        # What C holds back would come out after stdout is back.
+        ctypes.CDLL(None).fflush(None)
+        os.dup2(kept, 1)
+        os.close(nowhere)
+        os.close(kept)
