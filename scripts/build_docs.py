@@ -105,6 +105,34 @@ What to know before quoting these figures:
   two runs of one vector are within 8 % of each other in 83 % of pairs.
 """
 
+TERMS_EXAMPLE = """\
+format: penstock/terms
+version: 1
+carry_per_s: 50000
+least: [price, traffic]
+latency_ms: {clicks: 200}
+avoid: [m7]
+apart: [[parse, store], [read]]
+fixed: [{component: read, machine: m1, instances: 2}]
+"""
+
+CERTIFIED_INTRO = """\
+## Our own scheduler against the bound
+
+Printed by `penstock bench certified --markdown`, kept in `benchmarks/certified.md` because it takes
+most of an hour. Gaps are to the upper bound that holds for every plan, the worst of Linear, Diamond
+and Star and of ten seeds where chance plays; times are of one run on two cores. The problems with
+10,000 machines are generated: machines of 4, 8 and 16 cores, an instance is one thread.
+"""
+
+PIPELINE_INTRO = """\
+## The telemetry pipeline
+
+Printed by `penstock bench pipeline --markdown`, kept in `benchmarks/pipeline.md` because it takes
+more than an hour; one run on two cores. DuckDB does the sums behind the costs and the traffic and
+nothing else: no checks, quarantine, repeats, robust fits, error bars or tables on disk.
+"""
+
 EXAMPLES = {
     "topology": ("topology", "wordcount"),
     "cluster": ("cluster", "office-mix"),
@@ -150,6 +178,9 @@ def format_page(name: str, schema: dict[str, Any]) -> str:
         parts.append(f"The shipped example `{example}`:\n\n```yaml\n{yaml}```\n")
     elif name == SAMPLE:
         parts.append("Written as JSON lines or Parquet; see [telemetry](../telemetry.md).\n")
+    elif name == "terms":
+        parts.append("Given with `penstock plan --terms terms.yaml`; for most there is an option.\n")
+        parts.append(f"```yaml\n{TERMS_EXAMPLE}```\n")
     else:
         parts.append("A plan is written by `penstock plan --out plan.json`.\n")
     whole = "The record" if name == SAMPLE else "The file"
@@ -277,6 +308,8 @@ def write_results() -> None:
     parts += [example_row(name) for name in api.examples.topology_names()]
     parts += ["", "## Every scheduler on the papers' testbed\n", *scheduler_rows()]
     parts += ["", PRODUCTION_INTRO, (ROOT / "benchmarks" / "production.md").read_text().rstrip()]
+    for intro, name in ((CERTIFIED_INTRO, "certified"), (PIPELINE_INTRO, "pipeline")):
+        parts += ["", intro, (ROOT / "benchmarks" / f"{name}.md").read_text().rstrip()]
     parts += ["", ACCURACY_INTRO, (ROOT / "benchmarks" / "accuracy.md").read_text().rstrip()]
     write(DOCS / "results.md", "\n".join(parts) + "\n")
 
@@ -323,7 +356,7 @@ def example_row(name: str) -> str:
 
 
 def write_pictures() -> None:
-    planned = api.plan(api.problem("diamond", "nasiri-medium"))
+    planned = api.plan(api.problem("diamond", "nasiri-small"))
     assert planned.plan is not None
     write(DOCS / "pictures" / "diamond.svg", placement_svg(planned.plan))
 

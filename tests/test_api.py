@@ -170,7 +170,7 @@ def test_missing_counts_are_filled_in_and_given_ones_stand():
 def test_where_there_is_no_plan_there_is_an_answer():
     """One idle instance costs 200 points, and a machine has 100."""
     problem = penstock.problem(topology("a"), cluster(M1=1), profile(met=200.0, a=1.0))
-    planned = penstock.plan(problem)
+    planned = penstock.plan(problem, "hetero")
     assert planned.plan is None
     assert planned.outcome.shortfalls[0].needed == 201.0  # 200 idle, and 1 tuple/s at e = 1
     told = planned.to_dict()

@@ -38,7 +38,7 @@ def test_what_is_generated_is_planned(run, options):
     hint = err.splitlines()[-1].removeprefix("try: penstock ")
     code, out, err = run(hint)
     assert code == 0, err
-    assert "planned by hetero" in out
+    assert "planned by penstock" in out
     files = " ".join(str(path) for path in Path("made").iterdir())
     assert run(f"validate {files} --rates")[0] == 0
 

@@ -20,11 +20,11 @@ from penstock.model.outcome import Outcome, Shortfall
         ("plan", "error: name a topology file, or an example with --example"),
         ("compare", "error: name a topology file"),
         ("plan --exmaple linear", "No such option"),
-        ("plan -e linear --seed x", "Invalid value for '--seed'"),
-        ("plan -e linear --seed -1", "Invalid value for '--seed'"),
-        ("plan -e linear --iterations 0", "Invalid value for '--iterations'"),
-        ("plan -e linear --seconds -1", "Invalid value for '--seconds'"),
-        ("plan -e linear -c", "requires an argument"),
+        ("plan -s hetero -e linear --seed x", "Invalid value for '--seed'"),
+        ("plan -s hetero -e linear --seed -1", "Invalid value for '--seed'"),
+        ("plan -s hetero -e linear --iterations 0", "Invalid value for '--iterations'"),
+        ("plan -s hetero -e linear --seconds -1", "Invalid value for '--seconds'"),
+        ("plan -s hetero -e linear -c", "requires an argument"),
         ("show", "Missing argument"),
         ("diff a.json", "Missing argument"),
         ("validate", "Missing argument"),
@@ -45,10 +45,13 @@ def test_a_wrong_call_is_2(run, command, message):
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ("plan -e linear --headroom 1", "headroom must be at least 0 and below 1, not 1"),
-        ("plan -e linear --headroom nan", "headroom must be at least 0 and below 1, not nan"),
-        ("plan -e linear --met -1", "met must be a number of at least 0, not -1"),
-        ("plan -e linear --met inf", "met must be a number of at least 0, not inf"),
+        ("plan -s hetero -e linear --headroom 1", "headroom must be at least 0 and below 1, not 1"),
+        (
+            "plan -s hetero -e linear --headroom nan",
+            "headroom must be at least 0 and below 1, not nan",
+        ),
+        ("plan -s hetero -e linear --met -1", "met must be a number of at least 0, not -1"),
+        ("plan -s hetero -e linear --met inf", "met must be a number of at least 0, not inf"),
         ("plan -e linear -s nobody", 'no scheduler "nobody"'),
         ("compare -e linear --schedulers default,nobody", 'no scheduler "nobody"'),
         ("schema topologi", 'no format "topologi"; did you mean "topology"?'),
@@ -93,7 +96,7 @@ def test_no_plan_is_4_and_says_what_is_missing(run, scheduler):
 
 
 def test_no_plan_in_json_has_the_shortfalls(run):
-    code, out, _ = run("plan -e linear --met 500 --json")
+    code, out, _ = run("plan -s hetero -e linear --met 500 --json")
     found = json.loads(out)
     assert (code, found["placed"], len(found["shortfalls"])) == (4, False, 1)
 
@@ -118,7 +121,7 @@ def test_work_that_costs_nothing_has_no_limit_in_any_view(run):
 
 
 def test_a_search_that_ends_at_its_limit_is_done_and_says_so(run):
-    code, out, err = run("plan -e linear --iterations 1")
+    code, out, err = run("plan -s hetero -e linear --iterations 1")
     assert code == 0
     assert "sustainable rate" in out
     assert err == "hetero was stopped early; this is its best plan so far\n"
@@ -130,7 +133,7 @@ def test_a_search_without_time_for_a_plan_is_1(run, monkeypatch):
         return Planned(scheduler, problem, None, outcome, None, None, 0.0)
 
     monkeypatch.setattr(plan_module.api, "plan", late)
-    assert run("plan -e linear") == (1, "", "hetero was stopped before it had a plan\n")
+    assert run("plan -s hetero -e linear") == (1, "", "hetero was stopped before it had a plan\n")
 
 
 def test_our_own_bug_is_70_and_says_how_to_report_it(run, monkeypatch):
@@ -138,13 +141,13 @@ def test_our_own_bug_is_70_and_says_how_to_report_it(run, monkeypatch):
         raise RuntimeError("boom")
 
     monkeypatch.setattr(plan_module.api, "plan", broken)
-    code, out, err = run("plan -e linear")
+    code, out, err = run("plan -s hetero -e linear")
     assert (code, out) == (70, "")
     assert "this is a bug in penstock" in err
     assert "RuntimeError('boom')" in err
     assert "Traceback" not in err
     monkeypatch.setenv("PENSTOCK_DEBUG", "1")
-    assert "Traceback" in run("plan -e linear")[2]
+    assert "Traceback" in run("plan -s hetero -e linear")[2]
 
 
 def test_too_little_memory_is_1(run, monkeypatch):
@@ -152,4 +155,4 @@ def test_too_little_memory_is_1(run, monkeypatch):
         raise MemoryError
 
     monkeypatch.setattr(plan_module.api, "plan", hungry)
-    assert run("plan -e linear") == (1, "", "error: not enough memory for this input\n")
+    assert run("plan -s hetero -e linear") == (1, "", "error: not enough memory for this input\n")

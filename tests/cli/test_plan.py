@@ -11,30 +11,30 @@ import pytest
 
 
 def test_the_same_plan_to_stdout_and_to_a_file(run):
-    code, out, err = run("plan -e linear -c nasiri-small -o plan.json --json")
+    code, out, err = run("plan -s hetero -e linear -c nasiri-small -o plan.json --json")
     assert (code, err) == (0, "wrote plan.json\n")
     assert Path("plan.json").read_text(encoding="utf-8") == out
     assert run("show plan.json --json") == (0, out, "")
 
 
 def test_two_runs_give_the_same_bytes(run):
-    first = run("plan -e star -c nasiri-medium --json")
-    assert run("plan -e star -c nasiri-medium --json") == first
+    first = run("plan -s hetero -e star -c nasiri-medium --json")
+    assert run("plan -s hetero -e star -c nasiri-medium --json") == first
 
 
 def test_the_suffix_decides_between_json_and_yaml(run):
-    run("plan -e linear -o plan.yaml")
+    run("plan -s hetero -e linear -o plan.yaml")
     assert Path("plan.yaml").read_text(encoding="utf-8").startswith("format: penstock/plan\n")
-    run("plan -e linear -o plan.json")
+    run("plan -s hetero -e linear -o plan.json")
     assert run("diff plan.yaml plan.json")[1] == "no change\n"
 
 
 def test_a_plan_is_written_whole_or_not_at_all(run):
     Path("plan.json").write_text("the plan in force", encoding="utf-8")
-    assert run("plan -e linear --met 500 -o plan.json")[0] == 4
+    assert run("plan -s hetero -e linear --met 500 -o plan.json")[0] == 4
     assert run("plan -e linear -s nobody -o plan.json")[0] == 1
     assert Path("plan.json").read_text(encoding="utf-8") == "the plan in force"
-    assert run("plan -e linear -o plan.json")[0] == 0
+    assert run("plan -s hetero -e linear -o plan.json")[0] == 0
     # No temporary file is left beside it.
     assert [path.name for path in Path().iterdir()] == ["plan.json"]
     assert Path("plan.json").stat().st_mode & 0o777 == 0o666 & ~umask()
@@ -57,13 +57,13 @@ def umask() -> int:
 def test_a_place_that_cannot_be_written_is_named(run, where, why):
     Path("file").touch()
     for option in ("-o", "--svg"):
-        code, out, err = run(f"plan -e linear {option} {where}")
+        code, out, err = run(f"plan -s hetero -e linear {option} {where}")
         assert (code, out) == (1, "")
         assert err == f"error: {where}: cannot be written: {why}\n"
 
 
 def test_the_picture_is_a_file_that_any_browser_opens(run):
-    assert run("plan -e linear --svg plan.svg")[0] == 0
+    assert run("plan -s hetero -e linear --svg plan.svg")[0] == 0
     root = ElementTree.parse("plan.svg").getroot()
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
     words = "".join(root.itertext())
@@ -77,16 +77,18 @@ def test_against_the_plan_in_force_the_changes_are_shown(run, plans):
     assert "linear/high" in out
     _, out, _ = run("plan -e linear -c nasiri-testbed -s hetero --current hetero.json")
     assert out.endswith("no change\n")
-    assert run("plan -e linear --current gone.json")[0] == 1
+    assert run("plan -s hetero -e linear --current gone.json")[0] == 1
 
 
 def test_without_a_cluster_an_examples_own_is_taken(run):
-    assert run("plan -e pageload")[1].startswith("pageload on rstorm-12, planned by hetero\n")
+    assert run("plan -s hetero -e pageload")[1].startswith(
+        "pageload on rstorm-12, planned by hetero\n"
+    )
 
 
 def test_more_overhead_and_more_headroom_carry_less(run):
     def rate(options: str) -> float:
-        found = json.loads(run(f"plan -e linear --json {options}")[1])
+        found = json.loads(run(f"plan -s hetero -e linear --json {options}")[1])
         return found["predicted"]["rate_per_s"]["linear"]
 
     assert rate("--met 3") < rate("--met 1.5") == rate("") < rate("--met 0.5")
@@ -104,16 +106,16 @@ def test_counts_are_taken_from_the_scheduler_that_is_named(run):
 
 
 def test_several_topologies_share_a_cluster(run):
-    _, out, _ = run("plan -e linear -e star -c nasiri-small")
+    _, out, _ = run("plan -s hetero -e linear -e star -c nasiri-small")
     assert "rate of linear" in out
     assert "star/hub" in out
-    code, _, err = run("plan -e linear -e linear")
+    code, _, err = run("plan -s hetero -e linear -e linear")
     assert (code, err) == (1, 'error: two topologies are named "linear"; rename one\n')
 
 
 def test_every_machine_is_listed_on_request(run):
-    few = run("plan -e linear -c nasiri-large")[1]
-    every = run("plan -e linear -c nasiri-large --machines")[1]
+    few = run("plan -s hetero -e linear -c nasiri-large")[1]
+    every = run("plan -s hetero -e linear -c nasiri-large --machines")[1]
     assert "M3-90" not in few
     assert "M3-90" in every
 
@@ -135,12 +137,12 @@ def test_every_machine_is_listed_on_request(run):
     ],
 )
 def test_settings_are_checked_against_those_the_scheduler_has(run, setting, code, message):
-    found, _, err = run("plan -e linear", "--set", setting)
+    found, _, err = run("plan -s hetero -e linear", "--set", setting)
     assert found == code, err
     assert message in err
 
 
 def test_settings_are_kept_in_the_plan(run):
-    found = json.loads(run("plan -e linear --set r0=2 --seed 7 --json")[1])
+    found = json.loads(run("plan -s hetero -e linear --set r0=2 --seed 7 --json")[1])
     assert found["scheduler"]["parameters"]["r0"] == 2.0
     assert found["scheduler"]["seed"] == 7

@@ -52,7 +52,7 @@ def start(code: str, *arguments: str) -> subprocess.Popen[str]:
 
 def test_ctrl_c_ends_the_search_with_the_best_plan_so_far(tmp_path):
     code = ANNOUNCE.format(first_s=0.3, each_s=0.02)
-    command = ["plan", "-e", "linear", "-c", "nasiri-large", "--json", "-o"]
+    command = ["plan", "-s", "hetero", "-e", "linear", "-c", "nasiri-large", "--json", "-o"]
     child = start(code, *command, str(tmp_path / "plan.json"))
     child.send_signal(signal.SIGINT)
     out, err = child.communicate(timeout=60)
@@ -66,7 +66,7 @@ def test_ctrl_c_ends_the_search_with_the_best_plan_so_far(tmp_path):
 
 def test_a_second_ctrl_c_interrupts(tmp_path):
     code = ANNOUNCE.format(first_s=60, each_s=0)
-    child = start(code, "plan", "-e", "linear", "-o", str(tmp_path / "plan.json"))
+    child = start(code, "plan", "-s", "hetero", "-e", "linear", "-o", str(tmp_path / "plan.json"))
     child.send_signal(signal.SIGINT)
     assert child.stderr is not None
     assert child.stderr.readline().startswith("stopping with the best plan so far")
@@ -85,7 +85,7 @@ def test_a_comparison_that_was_stopped_shows_what_it_has():
     assert json.loads(out)["schedulers"][0]["scheduler"] == "hetero"
 
 
-@pytest.mark.parametrize("command", ["examples", "plan -e linear --json", "schema plan"])
+@pytest.mark.parametrize("command", ["examples", "plan -s hetero -e linear --json", "schema plan"])
 def test_a_reader_that_has_seen_enough_is_no_error(command):
     """As in ``penstock examples | head -1``, with a head that is gone before the first line."""
     reading, writing = os.pipe()
@@ -124,12 +124,14 @@ def terminal(command: str, **environment: str) -> str:
 
 def test_colour_and_bars_are_for_terminals_and_no_color_is_honoured():
     colour = re.compile(r"\x1b\[[0-9;]*3[0-7]m")
-    seen = terminal("plan -e linear")
+    seen = terminal("plan -s hetero -e linear")
     assert colour.search(seen)
     assert "█" in seen
-    plain = terminal("plan -e linear", NO_COLOR="1")
+    plain = terminal("plan -s hetero -e linear", NO_COLOR="1")
     assert not colour.search(plain)
-    piped = subprocess.run([*PENSTOCK, "plan", "-e", "linear"], capture_output=True, text=True)
+    piped = subprocess.run(
+        [*PENSTOCK, "plan", "-s", "hetero", "-e", "linear"], capture_output=True, text=True
+    )
     assert "\x1b" not in piped.stdout
     assert "█" not in piped.stdout
 

@@ -46,13 +46,15 @@ def test_the_version_is_that_of_the_package(run):
 @pytest.mark.parametrize(
     ("command", "format_", "key"),
     [
-        ("plan -e linear", "penstock/plan", "topologies"),
-        ("plan -e linear --met 500", "penstock/no-plan", "shortfalls"),
+        ("plan -s hetero -e linear", "penstock/plan", "topologies"),
+        ("plan -s hetero -e linear --met 500", "penstock/no-plan", "shortfalls"),
         ("compare -e linear --schedulers default,hetero", "penstock/comparison", "schedulers"),
         ("show hetero.json", "penstock/plan", "topologies"),
         ("show hetero.json --offered 10000", "penstock/overload", "saturates_first"),
         ("diff default.json hetero.json", "penstock/changes", "moves"),
         ("explain hetero.json high[1]", "penstock/explanation", ""),
+        ("explain hetero.json", "penstock/standing", "components"),
+        ("advise hetero.json", "penstock/advice", "one_more"),
         ("validate hetero.json", "penstock/validation", "files"),
         ("schedulers", "penstock/schedulers", "schedulers"),
         ("examples", "penstock/examples", "examples"),
@@ -76,7 +78,7 @@ def test_the_json_view_is_json_with_format_and_version(run, plans, command, form
     ("command", "says"),
     [
         (
-            "plan -e linear",
+            "plan -s hetero -e linear",
             ["linear on nasiri-testbed, planned by hetero", "sustainable rate", "limited by"],
         ),
         (
@@ -89,6 +91,7 @@ def test_the_json_view_is_json_with_format_and_version(run, plans, command, form
         ("diff default.json hetero.json", ["moves,", "added,", "tuples/s", "linear/high"]),
         ("diff hetero.json hetero.json", ["no change"]),
         ("explain hetero.json high[1]", ["high"]),
+        ("explain hetero.json", ["limit: CPU of", "next limit", "one more M1"]),
         ("validate hetero.json", ["hetero.json: plan, 7 instances, by hetero"]),
         ("schedulers --details", ["Storm's own", "unlike machines", "per_machine"]),
         ("examples", ["topology  linear", "cluster   nasiri-large", "profile   nasiri"]),
@@ -99,6 +102,14 @@ def test_the_text_view_says_what_matters_and_nothing_else_is_said(run, plans, co
     code, out, err = run(command)
     assert (code, err) == (0, "")
     for part in says:
+        assert part in out
+
+
+def test_advice_says_what_it_is_planning_and_then_what_pays(run, plans):
+    code, out, err = run("advise hetero.json")
+    assert code == 0
+    assert "planning: one more M1\n" in err
+    for part in ("the machine that pays most: one more", "no error bars", "10 % faster"):
         assert part in out
 
 

@@ -134,6 +134,21 @@ PROFILE: Document = {
     ],
 }
 
+TERMS: Document = {
+    "format": "penstock/terms",
+    "version": 1,
+    "carry_per_s": 100,
+    "least": ["price", "traffic"],
+    "give_up": 0.05,
+    "latency_ms": {"linear": 500},
+    "avoid": ["M1-1"],
+    "apart": [["low", "mid"], ["high"]],
+    "fixed": [{"component": "low", "machine": "M2-1", "instances": 1}],
+    "current": [{"component": "low", "machine": "M2-1", "instances": 2}],
+    "most_moves": 9,
+    "weights": {"linear": 0.5},
+}
+
 FLUX: Document = {
     "name": "words",
     "config": {"topology.workers": 2, "topology.priority": 1},
@@ -217,6 +232,7 @@ def base(kind: str) -> Any:
         "topology": TOPOLOGY,
         "cluster": CLUSTER,
         "profile": PROFILE,
+        "terms": TERMS,
         "flux": FLUX,
         "storm": STORM_YAML,
         "recorded cluster": PRODUCTION_CLUSTER,

@@ -116,7 +116,7 @@ def test_avoiding_every_machine_is_refused():
 
 def test_savings_need_rates():
     graph = topology("a>b", a={"cpu_points": 1.0}, b={"cpu_points": 1.0})
-    with pytest.raises(InputError, match="need a profile"):
+    with pytest.raises(InputError, match="without a profile"):
         build(graph, cluster(M1=1)).with_terms(Terms(least=(Least.MACHINES,)))
 
 

@@ -6,6 +6,7 @@ blanks, letters of other scripts. As in :mod:`tests.model.strategies`, Hypothesi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 
@@ -18,6 +19,7 @@ from penstock.model.placement import Placement
 from penstock.model.plan import Contingency, MachineLoad, Plan, Prediction
 from penstock.model.problem import build
 from penstock.model.profile import Cost, Origin, Profile, StreamMeasure, WorkerCost
+from penstock.model.terms import Held, Least, Terms
 from penstock.model.topology import Component, Grouping, Kind, Stream, Topology
 
 _WORDS = (
@@ -198,6 +200,9 @@ def random_plan(dice: Random) -> Plan:
     rows = list(dict.fromkeys(c.cost_row for graph in graphs for c in graph.components))
     profile = random_profile(dice, rows, [kind.name for kind in cluster.types])
     problem = build(graphs, cluster, profile, weighted=dice.random() < 0.5)
+    if problem.has_rates and dice.random() < 0.5:
+        machines = [machine.name for machine in cluster.machines]
+        problem = problem.with_terms(random_terms(dice, problem.labels, machines, labels))
     counts = [dice.randint(1, 4) for _ in problem.components]
     if dice.random() < 0.5:
         problem = problem.with_counts(counts)
@@ -218,6 +223,8 @@ def random_plan(dice: Random) -> Plan:
         dice.choice(machines),
         tuple((dice.choice(problem.labels), i, dice.choice(machines), i) for i in range(2)),
         some(dice, lambda: number(dice)),
+        ((dice.choice(problem.labels), dice.choice(machines), 3),),
+        ((dice.choice(problem.labels), 2),),
     )
     return Plan(
         problem,
@@ -228,6 +235,31 @@ def random_plan(dice: Random) -> Plan:
         predicted=_prediction(dice, labels, machines),
         notes=tuple(text(dice) for _ in range(dice.randrange(3))),
         if_lost=(lost,) if dice.random() < 0.5 else (),
+    )
+
+
+def random_terms(
+    dice: Random, labels: Sequence[str], machines: Sequence[str], topologies: Sequence[str]
+) -> Terms:
+    """Terms that name these; one machine at least may be used."""
+    avoid = machines[1:2] if dice.random() < 0.5 else []
+    usable = [machine for machine in machines if machine not in avoid]
+
+    def held() -> Held:
+        return Held(dice.choice(labels), dice.choice(usable), dice.randint(1, 5))
+
+    current = tuple(held() for _ in range(dice.randrange(3)))
+    return Terms(
+        carry_per_s=some(dice, lambda: number(dice)),
+        least=tuple(dice.sample(list(Least), dice.randrange(4))),
+        give_up=dice.choice([0.0, 0.01, 0.5]),
+        latency_ms=tuple((name, number(dice)) for name in topologies if dice.random() < 0.5),
+        avoid=tuple(avoid),
+        apart=((dice.choice(labels), dice.choice(labels)),) if dice.random() < 0.5 else (),
+        fixed=(held(),) if dice.random() < 0.5 else (),
+        current=current,
+        most_moves=dice.randrange(9) if current else None,
+        weights=tuple((name, number(dice)) for name in topologies if dice.random() < 0.5),
     )
 
 
@@ -252,4 +284,5 @@ _DICE: SearchStrategy[Random] = st.integers(0, 2**32).map(Random)
 topologies = _DICE.map(lambda dice: random_topology(dice, dice.choice(_WORDS)))
 clusters = _DICE.map(random_cluster)
 profiles = _DICE.map(lambda dice: random_profile(dice, names(dice, 3), names(dice, 2)))
+terms = _DICE.map(lambda dice: random_terms(dice, names(dice, 3), names(dice, 3), names(dice, 2)))
 plans = _DICE.map(random_plan)

@@ -19,7 +19,7 @@ from penstock.model.problem import build
 from penstock.model.topology import Component, Kind, Stream, Topology
 
 SUFFIXES = ("json", "yaml")
-ANY = st.one_of(random.topologies, random.clusters, random.profiles, random.plans)
+ANY = st.one_of(random.topologies, random.clusters, random.profiles, random.terms, random.plans)
 
 
 def there_and_back(value, suffix, folder):

@@ -23,6 +23,7 @@ RANDOM = {
     "topology": random.topologies,
     "cluster": random.clusters,
     "profile": random.profiles,
+    "terms": random.terms,
     "plan": random.plans,
 }
 

@@ -8,12 +8,19 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 
+import numpy as np
+
 from penstock import api
 from penstock.bench.small_problems import small_problem
+from penstock.evaluate.capacity import capacity
+from penstock.evaluate.terms import held_table
 from penstock.generate import Size, generate
 from penstock.model.problem import Problem, build
+from penstock.schedulers.lost import without_machine
+from penstock.schedulers.restricted import Restricted
 
 _TOPOLOGIES = ("linear", "diamond", "star")
+_PAPERS_MET = 1.5
 #: Effort that lets the exact scheduler end by itself on the small problems.
 _ENOUGH = 3e8
 
@@ -94,6 +101,41 @@ def _large(seed: int) -> tuple[api.Planned, float]:
     started = time.perf_counter()
     planned = api.plan(problem, "penstock")
     return planned, time.perf_counter() - started
+
+
+@lru_cache(maxsize=64)
+def _lost(topology: str, seed: int) -> tuple[float, float, int]:
+    """One machine of 180 dies: milliseconds to a new plan, what it carries over a free one's, and
+    instances changed beyond those that ran there."""
+    problem = api.problem(topology, "nasiri-large")
+    plan = _planned(topology, "nasiri-large", _PAPERS_MET, False, 0).plan
+    assert plan is not None
+    used = plan.placement.machines_used
+    machine = int(used[np.random.default_rng([seed, len(topology)]).integers(len(used))])
+    without_machine(problem, plan.placement, machine)  # loads what it needs
+    started = time.perf_counter()
+    made = without_machine(problem, plan.placement, machine)
+    ms = 1e3 * (time.perf_counter() - started)
+    left = Restricted.to(problem, [m for m in range(180) if m != machine])
+    free = api.plan(left.problem, "penstock", seed=seed).facts.scale
+    if made is None or not free:
+        return ms, 0.0, 0
+    before, after = held_table(problem, plan.placement), held_table(problem, made)
+    ran_there = before[machine].copy()
+    before[machine] = 0
+    come = np.maximum(after - before, 0).sum(axis=0) - ran_there
+    gone = np.maximum(before - after, 0).sum(axis=0)
+    extra = int(np.maximum(np.maximum(come, 0), gone).sum())
+    return ms, capacity(problem, made).scale / free, extra
+
+
+def machine_lost(repeats: int, figure: str) -> Iterator[float]:
+    """Milliseconds, percent below a free plan, or instances changed beyond what must be."""
+    for seed in range(repeats):
+        for topology in _TOPOLOGIES:
+            ms, part, extra = _lost(topology, seed)
+            below = 100.0 * (1.0 - part)
+            yield {"milliseconds": ms, "below_free": below, "extra": float(extra)}[figure]
 
 
 def large_problem(seed: int) -> Problem:

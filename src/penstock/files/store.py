@@ -16,7 +16,7 @@ from penstock.files.plan_file import PlanFile, plan_from, plan_to_dict
 from penstock.files.profile_file import ProfileFile, profile_from, profile_to_dict
 from penstock.files.sample_schema import sample_json_schema
 from penstock.files.schema import seen_as
-from penstock.files.terms_file import TermsFile, terms_from
+from penstock.files.terms_file import TermsFile, terms_from, terms_to_dict
 from penstock.files.topology_file import TopologyFile, topology_from, topology_to_dict
 from penstock.files.writer import to_json, to_yaml, write_text
 from penstock.model.cluster import Cluster
@@ -78,7 +78,7 @@ def _from_document(document: Document) -> Loaded:
     return reader(document)
 
 
-def to_dict(value: Topology | Cluster | Profile | Plan) -> dict[str, object]:
+def to_dict(value: Topology | Cluster | Profile | Terms | Plan) -> dict[str, object]:
     """A value as its file says it."""
     if isinstance(value, Topology):
         return topology_to_dict(value)
@@ -86,15 +86,17 @@ def to_dict(value: Topology | Cluster | Profile | Plan) -> dict[str, object]:
         return cluster_to_dict(value)
     if isinstance(value, Profile):
         return profile_to_dict(value)
+    if isinstance(value, Terms):
+        return terms_to_dict(value)
     return plan_to_dict(value)
 
 
-def dumps(value: Topology | Cluster | Profile | Plan, *, json: bool = True) -> str:
+def dumps(value: Topology | Cluster | Profile | Terms | Plan, *, json: bool = True) -> str:
     """A value as the text of its file."""
     return to_json(to_dict(value)) if json else to_yaml(to_dict(value))
 
 
-def save(value: Topology | Cluster | Profile | Plan, path: str | Path) -> None:
+def save(value: Topology | Cluster | Profile | Terms | Plan, path: str | Path) -> None:
     """Write a value; the suffix says whether as JSON or YAML."""
     path = Path(path)
     try:

@@ -81,8 +81,9 @@ def check_terms(problem: Problem) -> None:
         findings.append(Finding("leaves no machine at all", field="avoid"))
     if findings:
         raise InputError(*findings)
-    if (terms.carry_per_s or terms.least or terms.latency_ms) and not problem.has_rates:
-        raise InputError("a rate, a latency or savings need a profile; this problem has requests")
+    if replace(terms, avoid=()).is_empty or problem.has_rates:
+        return
+    raise InputError("without a profile, by requests, terms can only say which machines to avoid")
 
 
 def _name_findings(problem: Problem) -> list[Finding]:

@@ -39,6 +39,7 @@ from penstock.schedulers.hetero import HeteroScheduler
 from penstock.schedulers.optimal import ExactSearch
 from penstock.schedulers.penstock_ground import Ground, groups_of, may_weigh, placed
 from penstock.schedulers.penstock_requests import place_requests
+from penstock.schedulers.restricted import on_open_machines
 from penstock.schedulers.shortage import shortage
 
 #: Schedulers whose cost grows with the machines are asked up to this many.
@@ -59,7 +60,14 @@ class PenstockScheduler:
     summary: ClassVar[str] = "our own: near the best plan there is, and proves how near"
     paper: ClassVar[str] = ""
     looks: ClassVar[Looks] = Looks(
-        counts=True, unlike_machines=True, memory=True, grouping=True, topologies_together=True
+        counts=True,
+        unlike_machines=True,
+        memory=True,
+        network=True,
+        latency=True,
+        energy=True,
+        grouping=True,
+        topologies_together=True,
     )
 
     nodes: int = field(
@@ -83,7 +91,9 @@ class PenstockScheduler:
 
     def solve(self, problem: Problem, budget: Budget, rng: np.random.Generator) -> Outcome:
         if not problem.has_costs:
-            return place_requests(problem, budget, rng, self.nearness)
+            return on_open_machines(
+                problem, lambda part: place_requests(part, budget, rng, self.nearness)
+            )
         if problem.terms.binds or problem.terms.apart:
             # Its solvers take longer to load than most commands to run.
             from penstock.schedulers.penstock_terms import plan_by_terms
@@ -209,10 +219,11 @@ class _Run:
         if violations(self.problem, placement):
             return
         scale = capacity(self.problem, placement).scale
-        ahead = scale - self.best_scale
-        equal = abs(ahead) <= _EQUAL * max(scale, 1e-300) or scale == self.best_scale
+        equal = self.best is not None and (
+            scale == self.best_scale or abs(scale - self.best_scale) <= _EQUAL * scale
+        )
         fewer = self.best is not None and len(placement) < len(self.best)
-        if fewer if equal else ahead > 0:
+        if fewer if equal else scale > self.best_scale:
             self.best, self.best_scale = placement, scale
             self.budget.found(scale, self.bound if np.isfinite(self.bound) else None)
 

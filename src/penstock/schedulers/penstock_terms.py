@@ -31,7 +31,7 @@ from penstock.schedulers.nearer import bring_nearer, distance_per_tuple
 from penstock.schedulers.penstock_ground import may_weigh
 from penstock.schedulers.penstock_shares import best_shares
 from penstock.schedulers.regroup import Allowance, Classes, Regroup, placement_of
-from penstock.schedulers.restricted import Restricted
+from penstock.schedulers.restricted import Restricted, open_machines
 from penstock.schedulers.settle import nearest_machines, pulled_apart, settled
 
 #: Plans a problem for throughput.
@@ -65,10 +65,9 @@ def plan_by_terms(
     problem: Problem, search: Search, budget: Budget, rng: np.random.Generator
 ) -> Outcome:
     """Plan a problem whose terms bind; ``search`` plans one for throughput alone."""
-    terms, index = problem.terms, problem.cluster.machine_index
-    closed = {index[name] for name in terms.avoid}
-    kept = [m for m in range(len(problem.cluster.machines)) if m not in closed]
-    run = _Terms(Restricted.to(problem, kept, terms.bare), search, budget, rng)
+    terms = problem.terms
+    restricted = Restricted.to(problem, open_machines(problem), terms.bare)
+    run = _Terms(restricted, search, budget, rng)
     free = _carry_most(run)
     if free.placement is None:
         return free

@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from penstock.model.arrays import IntVector
+from penstock.model.outcome import Outcome
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
 from penstock.model.terms import Terms
+
+
+def open_machines(problem: Problem) -> list[int]:
+    """Machines that the terms do not say to avoid."""
+    closed = {problem.cluster.machine_index[name] for name in problem.terms.avoid}
+    return [m for m in range(len(problem.cluster.machines)) if m not in closed]
+
+
+def on_open_machines(problem: Problem, solve: Callable[[Problem], Outcome]) -> Outcome:
+    """A scheduler's answer on the machines that may be used."""
+    if not problem.terms.avoid:
+        return solve(problem)
+    part = Restricted.to(problem, open_machines(problem))
+    found = solve(part.problem)
+    placement = found.placement
+    return found if placement is None else replace(found, placement=part.back(placement))
 
 
 @dataclass(frozen=True)
