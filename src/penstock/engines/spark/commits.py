@@ -1,0 +1,66 @@
+"""Each batch counts once: its results, state and telemetry become visible together, or not at all.
+
+A folder per batch, and a file per batch that names it when all is written. A batch that Spark runs
+again, because the driver died between our commit and Spark's own, is left alone; one that died
+half-way is written anew.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+_DIGITS = 9
+
+
+@dataclass(frozen=True)
+class Commits:
+    """The batches of one run of a topology, in a folder."""
+
+    folder: Path
+
+    @property
+    def last(self) -> int:
+        """The newest batch that is whole; -1 for none."""
+        return max((int(path.stem) for path in self._marks.glob("*.json")), default=-1)
+
+    def batch(self, number: int) -> Path:
+        return self.folder / "batches" / f"{number:0{_DIGITS}d}"
+
+    def begin(self, number: int) -> Path:
+        """An empty folder for a batch; what a crash left there is gone."""
+        folder = self.batch(number)
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        return folder
+
+    def commit(self, number: int, facts: dict[str, object]) -> None:
+        self._marks.mkdir(parents=True, exist_ok=True)
+        draft = self._marks / f".{number}.json"
+        draft.write_text(json.dumps(facts), encoding="utf-8")
+        draft.replace(self._marks / f"{number:0{_DIGITS}d}.json")
+
+    def facts(self, number: int) -> dict[str, object]:
+        mark = self._marks / f"{number:0{_DIGITS}d}.json"
+        found: dict[str, object] = json.loads(mark.read_text(encoding="utf-8"))
+        return found
+
+    def newest(self, part: str) -> Path | None:
+        """The newest whole batch's part of this name, such as a component's state."""
+        for number in range(self.last, -1, -1):
+            folder = self.batch(number) / part
+            if (self._marks / f"{number:0{_DIGITS}d}.json").exists() and folder.exists():
+                return folder
+        return None
+
+    def forget_before(self, part: str, number: int) -> None:
+        """State of batches before this one is not needed any more."""
+        for earlier in sorted((self.folder / "batches").iterdir()):
+            if int(earlier.name) < number:
+                shutil.rmtree(earlier / part, ignore_errors=True)
+
+    @property
+    def _marks(self) -> Path:
+        return self.folder / "commits"

@@ -1,0 +1,142 @@
+"""A topology running as a PySpark stream: batch after batch through its components.
+
+Structured Streaming brings the batches and remembers in its checkpoint which it has brought;
+:mod:`penstock.engines.spark.commits` sees to it that each counts once. Between two batches
+everything may change: the plan, and with it instances, places and shares.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+
+from penstock.engines.spark.code import Code
+from penstock.engines.spark.commits import Commits
+from penstock.engines.spark.dataflow import Dataflow, notes, results_of, sinks, state_of
+from penstock.engines.spark.deployment import Deployment
+from penstock.engines.spark.measured import Window, samples
+from penstock.engines.spark.sources import Source
+from penstock.model.telemetry import Sample
+from penstock.model.topology import Kind, Topology
+
+RESULTS, STATE, TELEMETRY = "results", "state", "telemetry"
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What one batch did."""
+
+    number: int
+    seconds: float
+    samples: tuple[Sample, ...]
+
+    def rate_per_s(self, component: str) -> float:
+        """Tuples/s that a component took in."""
+        mine = [s for s in self.samples if s.component == component]
+        taken = sum(
+            s.produced if s.produced is not None else sum(i.tuples for i in s.inputs or ())
+            for s in mine
+        )
+        return taken / self.seconds if self.seconds else 0.0
+
+    def cpu_s(self, component: str) -> float:
+        """Seconds of CPU that a component's instances used."""
+        mine = [s for s in self.samples if s.component == component]
+        return sum((s.cpu_points or 0.0) * s.window_ms for s in mine) / 1e5
+
+
+@dataclass
+class Runner:
+    """One topology, its code and a folder for all it leaves behind."""
+
+    spark: SparkSession
+    topology: Topology
+    code: Code
+    source: Source
+    folder: Path
+    #: Asked before every batch, so that a plan can be replaced between two.
+    deployment: Callable[[], Deployment]
+    on_batch: Callable[[Batch], None] = lambda _batch: None
+    clock: Callable[[], float] = time.time
+    _began: float = field(default_factory=time.monotonic)
+    _before: float = 0.0
+
+    @property
+    def commits(self) -> Commits:
+        return Commits(self.folder)
+
+    def run(self, stop: Callable[[], bool]) -> None:
+        """Until told to stop; a batch that is under way is finished first."""
+        self._before = time.monotonic()
+        writer = self.source.stream(self.spark).writeStream.foreachBatch(self._batch)
+        query = writer.option("checkpointLocation", str(self.folder / "checkpoint")).start()
+        try:
+            while query.isActive and not stop():
+                time.sleep(0.1)
+        finally:
+            query.stop()
+        if query.exception() is not None:
+            raise query.exception()  # type: ignore[misc]
+
+    def _batch(self, rows: DataFrame, number: int) -> None:
+        commits = self.commits
+        if number <= commits.last:
+            return  # committed by us, not yet by Spark, when the driver died
+        folder = commits.begin(number)
+        flow = Dataflow(self.topology, self.code, self.deployment())
+        outputs = flow.outputs(self.source.numbered(rows), self._states(flow))
+        try:
+            told = [row[0] for row in notes(outputs).collect()]
+            self._write(flow, outputs, folder)
+        finally:
+            for frame in outputs.values():
+                frame.unpersist()
+        now = time.monotonic()
+        seconds, self._before = now - self._before, now
+        made = self._samples(told, seconds)
+        _write_lines(folder / TELEMETRY, made)
+        commits.commit(number, {"rows": sum(s.produced or 0 for s in made), "seconds": seconds})
+        for name in self.code.stateful:
+            commits.forget_before(f"{STATE}/{name}", number)
+        self.on_batch(Batch(number, seconds, tuple(made)))
+
+    def _states(self, flow: Dataflow) -> dict[str, DataFrame]:
+        found = {}
+        for name in self.code.stateful:
+            folder = self.commits.newest(f"{STATE}/{name}")
+            if folder is not None:
+                found[name] = self.spark.read.schema(flow.state_schema(name)).parquet(str(folder))
+        return found
+
+    def _write(self, flow: Dataflow, outputs: dict[str, DataFrame], folder: Path) -> None:
+        for name in self.code.stateful:
+            columns = flow.state_schema(name).fieldNames()[1:]
+            kept = state_of(outputs[name], columns)
+            kept.write.mode("overwrite").parquet(str(folder / STATE / name))
+        for name in sinks(self.topology, self.code):
+            for stream, columns in flow.columns(name).items():
+                if columns:
+                    rows = results_of(outputs[name], stream, columns)
+                    rows.write.mode("overwrite").parquet(str(folder / RESULTS / name / stream))
+
+    def _samples(self, told: list[str], seconds: float) -> list[Sample]:
+        spouts = frozenset(c.name for c in self.topology.components if c.kind is Kind.SPOUT)
+        window = Window(
+            end_ms=int(self.clock() * 1000),
+            length_ms=round(1000 * seconds),
+            topology=self.topology.name,
+            run=self.folder.name,
+            uptime_s=time.monotonic() - self._began,
+        )
+        return samples(told, window, spouts)
+
+
+def _write_lines(folder: Path, made: list[Sample]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = "".join(json.dumps(sample.to_dict()) + "\n" for sample in made)
+    (folder / "samples.jsonl").write_text(lines, encoding="utf-8")

@@ -1,0 +1,129 @@
+"""Topologies as PySpark streams: exact results, restarts, divisions, telemetry."""
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from tests.builders import topology
+
+from penstock import examples
+from penstock.engines.spark.code import load_code, shipped_code
+from penstock.engines.spark.deployment import Deployment, Instance
+from penstock.engines.spark.runner import Runner
+from penstock.engines.spark.sources import FileSource, RateSource
+
+pytestmark = pytest.mark.spark
+
+WORDS = ["a", "bb", "ccc", "dd", "e", "a-long-word"]
+
+
+def run(spark, graph, code, source, folder, deployment, batches):
+    """Run so many batches; what each of them did."""
+    seen = []
+    runner = Runner(spark, graph, code, source, folder, lambda: deployment, seen.append)
+    runner.run(lambda: len(seen) >= batches)
+    return seen
+
+
+def text_files(folder: Path, number: int, seed: int) -> Counter:
+    """Files of random sentences; how often each word is in them."""
+    rng = np.random.default_rng(seed)
+    folder.mkdir(exist_ok=True)
+    total = Counter()
+    for i in range(number):
+        words = rng.choice(
+            WORDS, size=int(rng.integers(50, 200)), p=[0.5, 0.2, 0.1, 0.1, 0.05, 0.05]
+        )
+        total.update(words.tolist())
+        lines = [" ".join(words[at : at + 7]) for at in range(0, len(words), 7)]
+        (folder / f"{seed}-{i}.txt").write_text("\n".join(lines), encoding="utf-8")
+    return total
+
+
+def state_of(folder: Path, component: str) -> dict[str, int]:
+    newest = max((folder / "commits").glob("*.json")).stem
+    rows = pq.read_table(folder / "batches" / newest / "state" / component).to_pydict()
+    assert len(set(rows["word"])) == len(rows["word"])  # a key is in one place only
+    return dict(zip(rows["word"], rows["count"], strict=True))
+
+
+@pytest.fixture
+def wordcount():
+    graph = examples.load_topology("wordcount")
+    return graph, load_code(shipped_code("wordcount"), graph)
+
+
+def test_words_are_counted_exactly_also_after_a_restart_under_another_plan(
+    spark, wordcount, tmp_path
+):
+    graph, code = wordcount
+    source = FileSource(tmp_path / "in", 1)
+    first = text_files(source.folder, 2, seed=1)
+    folder = tmp_path / "run"
+    even = Deployment.evenly(graph, 2)
+    run(spark, graph, code, source, folder, even, 2)
+    assert state_of(folder, "count") == dict(first)
+    # Another number of counters, with unequal shares: keys and what is known of them move.
+    moved = Deployment(
+        even.instances
+        | {"count": (Instance(90, "", 0.7), Instance(91, "", 0.2), Instance(92, "", 0.1))}
+    )
+    second = text_files(source.folder, 1, seed=2)
+    batches = run(spark, graph, code, source, folder, moved, 1)
+    assert state_of(folder, "count") == dict(first + second)
+    assert [batch.number for batch in batches] == [2]
+    results = sorted(folder.glob("batches/000000002/results/count/default/*.parquet"))
+    assert results
+    # Telemetry counts each word once as well.
+    words = sum(
+        entry.tuples for s in batches[0].samples if s.component == "count" for entry in s.inputs
+    )
+    assert words == second.total()
+
+
+def test_a_batch_that_was_committed_is_not_run_again(spark, wordcount, tmp_path):
+    graph, code = wordcount
+    source = FileSource(tmp_path / "in", 1)
+    total = text_files(source.folder, 1, seed=3)
+    folder = tmp_path / "run"
+    deployment = Deployment.evenly(graph, 1)
+    run(spark, graph, code, source, folder, deployment, 1)
+    # As if the driver had died between our commit and Spark's.
+    (folder / "checkpoint" / "commits" / "0").unlink()
+    for crc in (folder / "checkpoint" / "commits").glob(".0.crc"):
+        crc.unlink()
+    more = text_files(source.folder, 1, seed=4)
+    run(spark, graph, code, source, folder, deployment, 1)
+    assert state_of(folder, "count") == dict(total + more)
+
+
+def test_rows_are_divided_by_shares_and_groupings(spark, tmp_path):
+    graph = topology(
+        "read>some read>everyone read>one",
+        streams={"read>everyone": {"grouping": "all"}, "read>one": {"grouping": "global"}},
+    )
+    path = tmp_path / "mine.py"
+    path.write_text(
+        "streams = {'read': 'value bigint'}\ndef read(rows): return rows[['value']]\n",
+        encoding="utf-8",
+    )
+    deployment = Deployment(
+        {
+            "read": (Instance(0, "", 1.0),),
+            "some": (Instance(1, "", 0.75), Instance(2, "", 0.25)),
+            "everyone": (Instance(3, "", 0.5), Instance(4, "", 0.5)),
+            "one": (Instance(5, "", 0.5), Instance(6, "", 0.5)),
+        }
+    )
+    (batch,) = run(
+        spark, graph, load_code(path, graph), RateSource(8000), tmp_path / "run", deployment, 1
+    )
+    taken = {s.task: sum(i.tuples for i in s.inputs or ()) for s in batch.samples}
+    assert taken[1] + taken[2] == 8000
+    # Binomial, 8,000 draws: six standard deviations are 232.
+    assert taken[1] == pytest.approx(6000, abs=232)
+    assert (taken[3], taken[4]) == (8000, 8000)
+    assert (taken[5], taken[6]) == (8000, 0)
+    assert next(s for s in batch.samples if s.task == 0).produced == 8000
