@@ -14,7 +14,7 @@ from penstock.files.store import FORMATS, json_schema
 
 VERBS = [
     *("plan", "compare", "show", "diff", "explain", "advise", "validate", "schedulers", "examples"),
-    "profile",
+    *("profile", "run"),
     *("generate", "schema", "bench", "demo", "doctor"),
     *("import flux", "import storm-yaml", "import production"),
 ]

@@ -123,3 +123,12 @@ def test_work_is_measured_in_cpu():
 
     _, note = worked(instances(busy, state=False), batch(["a"], counts=[1]))
     assert 0 < note["cpu_s"] <= note["wall_s"] * 1.5
+
+
+def test_a_function_that_fails_is_told_in_one_line_with_its_place():
+    def wrong(rows):
+        return rows["wrod"]
+
+    line = wrong.__code__.co_firstlineno + 1
+    with pytest.raises(RuntimeError, match=f"count: KeyError: 'wrod' .*test_instance.py:{line}"):
+        worked(instances(wrong, state=False), batch(["a"]))

@@ -58,6 +58,13 @@ logger.native.name = org.apache.hadoop.util.NativeCodeLoader
 logger.native.level = off
 logger.address.name = org.apache.spark.util.Utils
 logger.address.level = error
+# What fails comes as an exception, which says it once and to whom it concerns.
+logger.executor.name = org.apache.spark.executor.Executor
+logger.executor.level = off
+logger.tasks.name = org.apache.spark.scheduler.TaskSetManager
+logger.tasks.level = off
+logger.batches.name = org.apache.spark.sql.execution.streaming
+logger.batches.level = off
 """
 
 

@@ -42,6 +42,21 @@ class Commits:
         draft.write_text(json.dumps(facts), encoding="utf-8")
         draft.replace(self._marks / f"{number:0{_DIGITS}d}.json")
 
+    def publish(self, file: str, folder: str) -> None:
+        """Put a file of the newest whole batch into a folder where all of them are side by side.
+
+        Safe to repeat: after a crash between commit and this, the next start does it.
+        """
+        number = self.last
+        source = self.batch(number) / file
+        target = self.folder / folder / f"{number:0{_DIGITS}d}{source.suffix}"
+        if number < 0 or target.exists() or not source.exists():
+            return
+        target.parent.mkdir(parents=True, exist_ok=True)
+        draft = target.with_name(f".{target.name}")
+        shutil.copyfile(source, draft)
+        draft.replace(target)
+
     def facts(self, number: int) -> dict[str, object]:
         mark = self._marks / f"{number:0{_DIGITS}d}.json"
         found: dict[str, object] = json.loads(mark.read_text(encoding="utf-8"))

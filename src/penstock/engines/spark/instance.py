@@ -11,7 +11,8 @@ import json
 import os
 import socket
 import time
-from collections.abc import Callable, Iterator
+import traceback
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +27,8 @@ ID, FROM, STREAM, NOTE = "_id", "_from", "_stream", "_note"
 STATE, SAMPLE = "#state", "#sample"
 #: Room for so many rows of one instance in one batch.
 ROWS_PER_INSTANCE = 1 << 40
+#: Around the one line that says how a user's function failed.
+FAILED = "@@component failed@@"
 MACHINE_TYPE_VARIABLE = "PENSTOCK_MACHINE_TYPE"
 
 
@@ -97,10 +100,13 @@ class _Run:
         rows: Any = payload if self.made.takes_arrow else payload.to_pandas()
         if function is None:
             return {default: rows} if default else {}
-        if self.made.state_columns:
-            found, self.state = function(rows, self._state())
-        else:
-            found = function(rows)
+        try:
+            if self.made.state_columns:
+                found, self.state = function(rows, self._state())
+            else:
+                found = function(rows)
+        except Exception as error:  # whatever a user's function does
+            raise RuntimeError(_failure(self.made.component, function, error)) from None
         return found if isinstance(found, dict) else {default: found}
 
     def _state(self) -> pd.DataFrame:
@@ -162,5 +168,10 @@ class _Run:
         return pa.RecordBatch.from_arrays(arrays, schema=self.made.schema)
 
 
-#: What mapInArrow is handed.
-InstanceFunction = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+def _failure(component: str, function: Function, error: Exception) -> str:
+    """What went wrong in a component, in one line that the driver finds again in Spark's pages."""
+    file = getattr(getattr(function, "__code__", None), "co_filename", "")
+    lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == file]
+    where = f" ({file}:{lines[-1]})" if lines else ""
+    words = " ".join(str(error).split())
+    return f"{FAILED}{component}: {type(error).__name__}: {words}{where}{FAILED}"

@@ -8,6 +8,7 @@ everything may change: the plan, and with it instances, places and shares.
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -19,12 +20,19 @@ from penstock.engines.spark.code import Code
 from penstock.engines.spark.commits import Commits
 from penstock.engines.spark.dataflow import Dataflow, notes, results_of, sinks, state_of
 from penstock.engines.spark.deployment import Deployment
+from penstock.engines.spark.instance import FAILED
 from penstock.engines.spark.measured import Window, samples
 from penstock.engines.spark.sources import Source
+from penstock.errors import PenstockError
 from penstock.model.telemetry import Sample
 from penstock.model.topology import Kind, Topology
 
-RESULTS, STATE, TELEMETRY = "results", "state", "telemetry"
+
+class ComponentFailed(PenstockError):
+    """A function of the user's raised an exception."""
+
+
+RESULTS, STATE, TELEMETRY, SAMPLES = "results", "state", "telemetry", "samples.jsonl"
 
 
 @dataclass(frozen=True)
@@ -72,6 +80,7 @@ class Runner:
 
     def run(self, stop: Callable[[], bool]) -> None:
         """Until told to stop; a batch that is under way is finished first."""
+        self.commits.publish(SAMPLES, TELEMETRY)
         self._before = time.monotonic()
         writer = self.source.stream(self.spark).writeStream.foreachBatch(self._batch)
         query = writer.option("checkpointLocation", str(self.folder / "checkpoint")).start()
@@ -80,8 +89,9 @@ class Runner:
                 time.sleep(0.1)
         finally:
             query.stop()
-        if query.exception() is not None:
-            raise query.exception()  # type: ignore[misc]
+        error = query.exception()
+        if error is not None:
+            raise _plain(error)
 
     def _batch(self, rows: DataFrame, number: int) -> None:
         commits = self.commits
@@ -99,8 +109,9 @@ class Runner:
         now = time.monotonic()
         seconds, self._before = now - self._before, now
         made = self._samples(told, seconds)
-        _write_lines(folder / TELEMETRY, made)
+        _write_lines(folder / SAMPLES, made)
         commits.commit(number, {"rows": sum(s.produced or 0 for s in made), "seconds": seconds})
+        commits.publish(SAMPLES, TELEMETRY)
         for name in self.code.stateful:
             commits.forget_before(f"{STATE}/{name}", number)
         self.on_batch(Batch(number, seconds, tuple(made)))
@@ -136,7 +147,12 @@ class Runner:
         return samples(told, window, spouts)
 
 
-def _write_lines(folder: Path, made: list[Sample]) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
+def _plain(error: Exception) -> Exception:
+    """A failure of a user's function in one line; any other as Spark has it."""
+    told = re.search(f"{FAILED}(.*?){FAILED}", str(error), re.DOTALL)
+    return ComponentFailed(told.group(1)) if told else error
+
+
+def _write_lines(path: Path, made: list[Sample]) -> None:
     lines = "".join(json.dumps(sample.to_dict()) + "\n" for sample in made)
-    (folder / "samples.jsonl").write_text(lines, encoding="utf-8")
+    path.write_text(lines, encoding="utf-8")
