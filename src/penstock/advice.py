@@ -18,7 +18,7 @@ from penstock.evaluate.capacity import capacity
 from penstock.model.cluster import Machine
 from penstock.model.plan import Plan
 from penstock.model.problem import Problem
-from penstock.model.terms import Least, Terms
+from penstock.model.terms import Least
 from penstock.report.advice import Advice, Change
 from penstock.schedulers.base import Budget
 
@@ -41,7 +41,11 @@ def advise(
     progress: Callable[[str], None] = lambda _text: None,
 ) -> Advice:
     """Plan again with one more machine of each type, faster components, fewer machines."""
-    problem = replace(plan.problem, terms=plan.problem.terms.bare, given_counts=None)
+    # What says where instances may be still holds; what says how much or what changes does not.
+    terms = replace(
+        plan.problem.terms, carry_per_s=None, least=(), current=(), most_moves=None, latency_ms=()
+    )
+    problem = replace(plan.problem, terms=terms, given_counts=None)
     if not problem.has_rates or problem.profile is None:
         raise InputError("advice needs rates: plan with a profile")
     demand = float(problem.demand.sum())
@@ -102,9 +106,8 @@ def _can_go(
     problem: Problem, rate_per_s: float, seed: int, budget: Callable[[], Budget]
 ) -> tuple[tuple[str, int], ...]:
     """Machines of each type that the same rate does not need."""
-    terms = Terms(
-        carry_per_s=rate_per_s * (1 - 1e-9), least=(Least.MACHINES,), weights=problem.terms.weights
-    )
+    carried = rate_per_s * (1 - 1e-9)
+    terms = replace(problem.terms, carry_per_s=carried, least=(Least.MACHINES,))
     asked = replace(problem, terms=terms)
     made = api.plan(asked, _SCHEDULER, parameters=_LIGHT, seed=seed, budget=budget)
     if made.plan is None:

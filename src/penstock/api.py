@@ -21,6 +21,7 @@ from penstock import examples, schedulers
 from penstock.errors import Finding, InputError, UnknownNameError, shown
 from penstock.evaluate.assess import Assessment
 from penstock.evaluate.bound import KIND, Bound, upper_bound
+from penstock.evaluate.capacity import capacity
 from penstock.evaluate.predict import RATE_ASKED_FOR, predict
 from penstock.files.plan_file import plan_to_dict
 from penstock.files.store import load
@@ -151,13 +152,14 @@ def plan(
     counts_from: str = DEFAULT_COUNTS_FROM,
     budget: Callable[[], Budget] = Budget,
     bound: Bound | None = None,
-    if_lost: bool = False,
+    if_lost: int = 0,
     progress: Callable[[str], None] = lambda _text: None,
 ) -> Planned:
     """Plan a problem. A scheduler that only places gets missing counts from ``counts_from``.
 
     Where topologies have demands and priorities and not all demands can be carried, those of the
-    highest priority are carried first. ``if_lost`` adds where instances go when a machine is lost.
+    highest priority are carried first. ``if_lost`` adds where instances go when a machine is lost,
+    if there are no more kinds of losses than that.
     """
     chosen = configured(scheduler, parameters or {})
 
@@ -165,20 +167,31 @@ def plan(
         return _planned(part, scheduler, chosen, seed, counts_from, budget, known)
 
     planned = once(problem, bound)
-    reached = planned.facts.scale
-    if reached is not None and reached < 1.0 and has_priorities(problem):
-        progress("cutting demands by priority")
-        weighed = by_priority(problem, reached, lambda part: once(part).facts.scale or 0.0)
-        planned = planned if weighed is None else once(weighed)
+    if planned.assessment is not None and has_priorities(problem):
+        reached = planned.assessment.sustainable_scale
+        if reached < 1.0:
+            progress("cutting demands by priority")
+            cut = by_priority(problem, reached, lambda part: once(part).facts.scale or 0.0)
+            planned = planned if cut is None else _with_cuts(once(cut))
     if if_lost and planned.plan is not None and planned.problem.has_rates:
         progress("what if a machine is lost")
         # scipy's solvers take longer to load than most commands to run.
         from penstock.schedulers.lost import contingencies
 
         made = planned.plan
-        lost = contingencies(made.problem, made.placement, budget())
+        lost = contingencies(made.problem, made.placement, budget(), if_lost)
         planned = replace(planned, plan=replace(made, if_lost=lost))
     return planned
+
+
+def _with_cuts(planned: Planned) -> Planned:
+    """The plan with a note of whose demand was cut, and to what."""
+    if planned.plan is None:
+        return planned
+    parts = ", ".join(f"{name} {100 * w:.3g} %" for name, w in planned.problem.terms.weights)
+    note = f"not all demands can be carried; by priority they are planned for: {parts}"
+    notes = (*planned.plan.notes, note)
+    return replace(planned, plan=replace(planned.plan, notes=notes))
 
 
 def _planned(
@@ -208,8 +221,9 @@ def _planned(
         return Planned(scheduler, problem, None, outcome, None, bound, seconds)
     # The scheduler's own bound counts where it is tighter; more than was asked for nobody wants.
     bounds = [(bound.scale, KIND)] if bound else []
-    if problem.scale_asked is not None:
-        bounds.append((problem.scale_asked, RATE_ASKED_FOR))
+    asked = problem.scale_asked
+    if asked is not None and capacity(problem, outcome.placement).scale >= asked:
+        bounds.append((asked, RATE_ASKED_FOR))
     if outcome.bound_scale is not None:
         bounds.append((outcome.bound_scale, outcome.bound_kind))
     predicted, judged = predict(

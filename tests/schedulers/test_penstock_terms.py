@@ -207,3 +207,85 @@ def test_without_priorities_all_are_cut_alike():
     made = api.plan(replace(problem, topologies=alike), "penstock")
     rates = dict(made.plan.predicted.rate_per_s)
     assert rates["second"] == pytest.approx(3 * rates["first"])
+
+
+# -- found in review -------------------------------------------------------------------------------
+
+
+def test_fixed_instances_that_break_memory_at_first_find_their_room():
+    # Two b's must be on M1-1, which has memory for two instances: a has to go elsewhere.
+    problem = build(
+        topology("a>b", a={"memory_mb": 50.0}, b={"memory_mb": 50.0}),
+        cluster(M1=2, every={"memory_mb": 100.0}),
+        profile(a=1.0, b=1.0),
+    )
+    placement = planned(problem, Terms(fixed=(Held("b", "M1-1", 2),))).placement
+    assert machine_names(problem, placement, "b")[:2] == ["M1-1", "M1-1"]
+    assert set(machine_names(problem, placement, "a")) == {"M1-2"}
+
+
+def test_more_fixed_instances_than_fit_are_a_shortfall():
+    problem = nasiri("linear", (1, 1, 1))
+    outcome = planned(problem, Terms(fixed=(Held("high", "M1-1", 99),)))
+    assert outcome.placement is None
+    # 99 at 1.5 points each.
+    assert str(outcome.shortfalls[0]) == "needs 148.5 cpu_points, 100 available on M1-1"
+
+
+def test_what_was_saved_stays_saved_when_instances_are_fixed():
+    problem = build(topology("a>b"), cluster(M1=6), profile(a=1.0, b=0.5))
+    terms = Terms(carry_per_s=90.0, least=(Least.MACHINES,), fixed=(Held("b", "M1-5"),))
+    outcome = planned(problem, terms)
+    # 135 points: two machines, and M1-5 has to be one of them or a third.
+    used = len(outcome.placement.machines_used)
+    assert used <= 3
+    assert outcome.notes[-1].startswith(f"{used} machines carry 90 tuples/s")
+
+
+def test_a_saving_without_prices_does_not_keep_later_ones_from_being_made():
+    problem = build(topology("a"), cluster(M1=6), profile(a=1.0))
+    outcome = planned(problem, Terms(carry_per_s=150.0, least=(Least.PRICE, Least.MACHINES)))
+    assert len(outcome.placement.machines_used) == 2
+
+
+def test_a_rate_asked_for_leaves_priorities_alone():
+    problem = two(100.0, 300.0).with_terms(Terms(carry_per_s=40.0))
+    rates = dict(api.plan(problem, "penstock").plan.predicted.rate_per_s)
+    assert rates == {"first": pytest.approx(10.0), "second": pytest.approx(30.0)}
+
+
+def test_a_cut_demand_is_said():
+    made = api.plan(two(100.0, 300.0), "penstock")
+    assert made.plan.notes[-1].startswith("not all demands can be carried; by priority")
+
+
+def test_a_latency_no_rate_can_keep_is_a_shortfall():
+    problem = build(topology("a>b"), cluster(M1=2), profile(a=1.0, b=1.0))
+    outcome = planned(problem, Terms(latency_ms=(("t", 5.0),)))
+    # 10 ms of CPU at a and at b, alone on an idle machine.
+    assert outcome.placement is None
+    assert str(outcome.shortfalls[0]) == "needs 20 ms from spout to sink, 5 available"
+
+
+def test_instances_of_an_avoided_machine_move_for_nothing():
+    problem = build(topology("a>b"), cluster(M1=3), profile(a=1.0, b=1.0))
+    current = (Held("a", "M1-1"), Held("b", "M1-2"))
+    terms = Terms(current=current, most_moves=0, avoid=("M1-1",))
+    placement = planned(problem, terms).placement
+    assert machine_names(problem, placement, "b") == ["M1-2"]
+    assert machine_names(problem, placement, "a") == ["M1-3"]
+
+
+def test_a_lost_machine_is_judged_without_a_limit_on_moves():
+    problem = build(topology("a"), cluster(M1=2), profile(a=1.0))
+    current = (Held("a", "M1-1"), Held("a", "M1-2"))
+    terms = Terms(current=current, most_moves=0, fixed=(Held("a", "M1-1"),))
+    made = api.plan(problem.with_terms(terms), "penstock", if_lost=10)
+    assert [lost.rate_left_per_s for lost in made.plan.if_lost] == pytest.approx([100.0, 100.0])
+
+
+def test_keys_that_are_not_alike_are_planned_by_the_cost_model_itself():
+    """The search over patterns takes keys for alike; ahead of all others nonetheless."""
+    problem = api.problem("topn")
+    ours = api.plan(problem, "penstock").facts.scale
+    assert ours >= max(api.plan(problem, name).facts.scale for name in ("hetero", "lcstream"))

@@ -148,6 +148,9 @@ def run_suite(
             continue
         found = report.results[-1]
         progress(f"  {found.value:.4g} {found.unit} {found.goal_text}")
+    if only and not (report.tables or report.results or report.failures):
+        names = [entry["name"] for entry in suite["benchmarks"]]
+        raise UnknownNameError(f"benchmark of {name} with this in its name", only, names)
     return report
 
 

@@ -31,6 +31,8 @@ def command(
         found = advise(
             loaded, seed=seed, budget=budget, progress=lambda text: say(f"planning: {text}")
         )
+    if budget.stopped:
+        say("stopped early: gains and losses below are of plans that were cut short")
     if as_json:
         write_json(advice_dict(found))
     else:

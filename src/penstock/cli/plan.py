@@ -16,6 +16,7 @@ from penstock.files.store import dumps
 from penstock.model.problem import Problem
 from penstock.report.picture import placement_svg
 from penstock.report.text import changes_view, plan_view
+from penstock.schedulers.base import MOST_KINDS
 
 #: What happens when a machine is lost is worked out unasked up to this many.
 _FEW_MACHINES = 500
@@ -85,7 +86,7 @@ def command(
             seed=seed,
             counts_from=counts_from,
             budget=budget,
-            if_lost=_few_machines(problem) if if_lost is None else if_lost,
+            if_lost=_kinds_of_losses(problem, if_lost),
         )
     if planned.plan is None:
         if as_json:
@@ -113,8 +114,11 @@ def command(
     return EXIT_INTERRUPTED if budget.stopped else EXIT_DONE
 
 
-def _few_machines(problem: Problem) -> bool:
-    return len(problem.cluster.machines) <= _FEW_MACHINES
+def _kinds_of_losses(problem: Problem, asked: bool | None) -> int:
+    """How many kinds of losses are worked out: all if asked for, a few if not."""
+    if asked is not None:
+        return 10**9 if asked else 0
+    return MOST_KINDS if len(problem.cluster.machines) <= _FEW_MACHINES else 0
 
 
 def _say_why_not(planned: api.Planned, *, stopped: bool) -> int:

@@ -66,10 +66,8 @@ class Given:
 def with_terms(problem: Problem, given: Given, current: Plan | None) -> Problem:
     """The problem under the terms of the file and the options together."""
     terms = _from_file(given.file) if given.file else Terms()
-    if current is not None:
-        placement = current.placement
-        held = held_by(current.problem, placement.component.tolist(), placement.machine.tolist())
-        terms = replace(terms, current=held)
+    if current is not None and (problem.has_rates or given.most_moves is not None):
+        terms = replace(terms, current=_in_force(current, problem))
     if given.carry is not None:
         terms = replace(terms, carry_per_s=given.carry)
     if given.give_up is not None:
@@ -79,12 +77,32 @@ def with_terms(problem: Problem, given: Given, current: Plan | None) -> Problem:
     terms = replace(
         terms,
         least=(*terms.least, *(_least(name) for name in given.least or [])),
-        latency_ms=(*terms.latency_ms, *_latencies(problem, given.latency or [])),
+        latency_ms=_tightest((*terms.latency_ms, *_latencies(problem, given.latency or []))),
         avoid=(*terms.avoid, *(given.avoid or [])),
         apart=(*terms.apart, *(_pair(text) for text in given.apart or [])),
         fixed=(*terms.fixed, *(_held(text) for text in given.fix or [])),
     )
-    return problem if terms.is_empty else problem.with_terms(terms)
+    return problem if terms == Terms() else problem.with_terms(terms)
+
+
+def _in_force(plan: Plan, problem: Problem) -> tuple[Held, ...]:
+    """What runs where, by the labels of the problem: with several topologies they are longer."""
+    placement, then = plan.placement, plan.problem
+    names = [
+        (then.topologies[t].name, component.name)
+        for t, component in zip(then.topology_of.tolist(), then.components, strict=True)
+    ]
+    labels = {
+        (problem.topologies[t].name, component.name): label
+        for t, component, label in zip(
+            problem.topology_of.tolist(), problem.components, problem.labels, strict=True
+        )
+    }
+    held = held_by(then, placement.component.tolist(), placement.machine.tolist())
+    by_label = dict(zip(then.labels, names, strict=True))
+    return tuple(
+        replace(one, component=labels.get(by_label[one.component], one.component)) for one in held
+    )
 
 
 def _from_file(path: Path) -> Terms:
@@ -114,6 +132,14 @@ def _latencies(problem: Problem, texts: list[str]) -> list[tuple[str, float]]:
         named = [name] if equals else [t.name for t in problem.topologies]
         found += [(topology, limit) for topology in named]
     return found
+
+
+def _tightest(limits: tuple[tuple[str, float], ...]) -> tuple[tuple[str, float], ...]:
+    """One limit for each topology: the lower, where there are two."""
+    found: dict[str, float] = {}
+    for name, limit in limits:
+        found[name] = min(limit, found.get(name, limit))
+    return tuple(found.items())
 
 
 def _pair(text: str) -> tuple[str, str]:

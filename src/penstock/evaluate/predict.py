@@ -8,6 +8,7 @@ from penstock.evaluate.agreed import held_back_by, judged_by_terms
 from penstock.evaluate.assess import Assessment
 from penstock.evaluate.bound import KIND
 from penstock.evaluate.limits import cpu_requested, memory_used, violations
+from penstock.evaluate.violation import Violation
 from penstock.model.arrays import FloatVector
 from penstock.model.placement import Placement
 from penstock.model.plan import MachineLoad, Prediction
@@ -15,6 +16,8 @@ from penstock.model.problem import Problem
 
 #: The kind of a bound that is no limit of the cluster's.
 RATE_ASKED_FOR = "the rate asked for"
+#: How the kind of a bound begins that holds only for plans that are not too wide.
+LIMITED = "exact search over plans with at most "
 #: A plan this close to the bound is optimal for every purpose; floats do not tell it apart.
 OPTIMAL_WITHIN = 1e-9
 
@@ -31,6 +34,11 @@ def predict(
         loads = _loads(problem, placement, cpu_requested(problem, placement))
         return Prediction(machines=loads, violations=broken), None
     judged = judged_by_terms(problem, placement)
+    asked = problem.scale_asked
+    if asked is not None and judged.scale < asked * (1.0 - OPTIMAL_WITHIN):
+        demand = float(problem.demand.sum())
+        short = Violation("tuples/s", "rate asked for", asked * demand, judged.scale * demand)
+        broken = (*broken, str(short))
     rates = zip(problem.topologies, judged.rate_per_s.tolist(), strict=True)
     finite = np.isfinite(judged.scale)
     prediction = Prediction(

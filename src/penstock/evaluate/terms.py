@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from penstock.evaluate.violation import Violation
-from penstock.model.arrays import IntMatrix
+from penstock.model.arrays import IntMatrix, IntVector
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
 from penstock.model.terms import Held
@@ -40,7 +40,7 @@ def term_violations(problem: Problem, placement: Placement) -> list[Violation]:
                           float(held.instances), float(there))
             )  # fmt: skip
     if terms.most_moves is not None:
-        changed = changes_between(held_as_table(problem, terms.current), table)
+        changed = changes_from_current(problem, table)
         if changed > terms.most_moves:
             found.append(Violation("instances changed", "plan in force", changed, terms.most_moves))
     return found
@@ -63,6 +63,37 @@ def held_as_table(problem: Problem, held: tuple[Held, ...]) -> IntMatrix:
         if one.machine in index and one.component in labels:
             table[index[one.machine], labels[one.component]] += one.instances
     return table
+
+
+def current_table(problem: Problem) -> tuple[IntMatrix, IntVector]:
+    """What is in force on machines that may be used, and instances that must go somewhere, (C,).
+
+    Those are the ones on machines that are gone or avoided, and one of a component that has none.
+    """
+    terms = problem.terms
+    labels = {label: c for c, label in enumerate(problem.labels)}
+    now = held_as_table(problem, terms.current)
+    now[[problem.cluster.machine_index[name] for name in terms.avoid]] = 0
+    total = np.zeros(len(labels), dtype=np.int64)
+    for held in terms.current:
+        if held.component in labels:
+            total[labels[held.component]] += held.instances
+    here: IntVector = now.sum(axis=0)
+    missing: IntVector = (here == 0).astype(np.int64)
+    return now, np.asarray(np.maximum(total - here, missing), dtype=np.int64)
+
+
+def counted_changes(come: IntMatrix, gone: IntMatrix, free: IntVector) -> IntVector:
+    """Instances moved, added or dropped beyond those that must go somewhere; rows are cases."""
+    return np.asarray(np.maximum(np.maximum(come - free, 0), gone).sum(axis=1))
+
+
+def changes_from_current(problem: Problem, table: IntMatrix) -> int:
+    """Changes to what is in force that were not forced."""
+    now, free = current_table(problem)
+    come = np.maximum(table - now, 0).sum(axis=0)
+    gone = np.maximum(now - table, 0).sum(axis=0)
+    return int(counted_changes(come[None], gone[None], free)[0])
 
 
 def changes_between(before: IntMatrix, after: IntMatrix) -> int:

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from penstock.model.problem import Problem
 
 
+#: More instances on one machine than this nobody means.
+_MOST_FIXED = 10_000
+
+
 class Least(StrEnum):
     """What a plan is to use little of, once its rate is settled."""
 
@@ -118,7 +122,9 @@ def _number_findings(terms: Terms) -> list[Finding]:
     wrong += [("weights", weight) for _, weight in terms.weights if not 0 < weight < float("inf")]
     wrong += [("latency_ms", ms) for _, ms in terms.latency_ms if not 0 < ms < float("inf")]
     wrong += [("instances", held.instances) for held in terms.fixed if held.instances < 1]
-    found = [Finding(f"must be positive, not {value}", field=name) for name, value in wrong]
+    too_many = [held for held in terms.fixed if held.instances > _MOST_FIXED]
+    found = [Finding(f"at most {_MOST_FIXED:,} on a machine", field="fixed") for _ in too_many[:1]]
+    found += [Finding(f"must be positive, not {value}", field=name) for name, value in wrong]
     if not 0 <= terms.give_up < 1:
         found.append(Finding(f"must be at least 0 and below 1, not {terms.give_up}", "", None,
                              "give_up"))  # fmt: skip

@@ -67,7 +67,7 @@ def _signed(gain: float) -> str:
 def sentences(found: Advice) -> list[str]:
     """What pays most, what can go, what is wasted, how sure."""
     lines = [f"the plan carries {rate(found.rate_per_s)} tuples/s"]
-    if found.replanned_per_s > found.rate_per_s * 1.0005:
+    if found.replanned_per_s > found.rate_per_s * 1.0005 and found.rate_per_s > 0:
         more = found.replanned_per_s / found.rate_per_s - 1
         lines.append(
             f"planning again without new machines gives {rate(found.replanned_per_s)} "

@@ -7,6 +7,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from penstock.evaluate.agreed import agreed_scale, held_back_by
 from penstock.evaluate.standing import MachineStanding, Standing
 from penstock.report.numbers import percent, rate
 
@@ -29,8 +30,12 @@ def sentences(found: Standing) -> list[str]:
     lines = [f"carries {rate(found.scale * demand)} tuples/s; limit: {found.judged.limited_by}"]
     if len(full) > 1:
         lines.append(f"{len(full)} of {len(found.machines)} machines in use are full together")
+    held_back = held_back_by(found.judged)
+    if held_back:
+        run_at = agreed_scale(found.judged) * demand
+        lines.append(f"is to be run at {rate(run_at)} tuples/s: {held_back.partition(';')[0]}")
     following = found.next_limit
-    if following is not None:
+    if following is not None and found.scale > 0:
         name = problem.cluster.machines[following.machine].name
         more = following.full_at / found.scale - 1.0
         lines.append(

@@ -14,7 +14,7 @@ from penstock.change.diff import Changes
 from penstock.evaluate.bound import Bound
 from penstock.evaluate.latency import LOAD
 from penstock.evaluate.overload import Overload
-from penstock.evaluate.predict import RATE_ASKED_FOR
+from penstock.evaluate.predict import LIMITED, RATE_ASKED_FOR
 from penstock.evaluate.rates import visit_ratios
 from penstock.model.plan import Plan
 from penstock.model.problem import Problem
@@ -54,19 +54,24 @@ def _summary(plan: Plan) -> Table:
     is_enough = predicted.bound_kind == RATE_ASKED_FOR and predicted.proven_optimal
     if predicted.gap is not None and predicted.bound_scale and not is_enough:
         most = predicted.bound_scale * float(plan.problem.demand.sum())
+        limited = predicted.bound_kind.startswith(LIMITED)
         verdict = ", proven optimal" if predicted.proven_optimal else ""
+        none = "none of them" if limited else "no plan"
+        among = f" among {predicted.bound_kind.removeprefix('exact search over ')}"
+        words = f"{none} can exceed {rate(most)} tuples/s"
+        kind = "exact search" if limited else predicted.bound_kind
         grid.add_row(
             "gap to bound",
-            f"{percent(predicted.gap)}{verdict} (no plan can exceed {rate(most)} tuples/s; "
-            f"{predicted.bound_kind})",
+            f"{percent(predicted.gap)}{verdict}{among if limited else ''} ({words}; {kind})",
         )
     if predicted.limited_by:
         grid.add_row("limited by", predicted.limited_by)
     used = len(plan.placement.machines_used)
     machines = len(plan.problem.cluster.machines)
     grid.add_row("uses", f"{len(plan.placement)} instances on {used} of {machines} machines")
-    if plan.if_lost and predicted.scale:
-        worst = min(plan.if_lost, key=lambda lost: lost.rate_left_per_s or 0.0)
+    known = [lost for lost in plan.if_lost if lost.rate_left_per_s is not None]
+    if known and predicted.scale:
+        worst = min(known, key=lambda lost: lost.rate_left_per_s or 0.0)
         left = (worst.rate_left_per_s or 0.0) / (predicted.scale * float(plan.problem.demand.sum()))
         grid.add_row(
             "if one is lost",

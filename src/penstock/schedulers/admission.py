@@ -19,12 +19,19 @@ _HALVINGS = 12
 #: Plans tried, each for a little less than the one before.
 _TRIES = 5
 _STEP = 0.98
+#: A plan that carries this many times the demands leaves too much to those that come first.
+_MUCH_MORE = 1.05
 
 
 def has_priorities(problem: Problem) -> bool:
     """Whether some topologies' demands come before others'."""
     declared = all(t.demand_per_s is not None for t in problem.topologies)
-    return declared and len({t.priority for t in problem.topologies}) > 1
+    # A rate that was asked for takes the place of the demands.
+    return (
+        declared
+        and problem.scale_asked is None
+        and len({t.priority for t in problem.topologies}) > 1
+    )
 
 
 def by_priority(
@@ -47,12 +54,21 @@ def by_priority(
         cut -= 1
     part = _largest_part(problem, classes, cut, likely)
     weighed = _weighed(problem, classes, cut, part)
+    best: Problem | None = None
     for _ in range(_TRIES):
-        if scale_of(weighed) >= 1.0:
+        scale = scale_of(weighed)
+        if scale >= 1.0:
+            best = weighed
+            if scale < _MUCH_MORE or part >= 1.0:
+                break
+            # More was possible than was likely: the class that is cut gets it.
+            part = min(1.0, part * scale**2)
+        elif best is not None:
             break
-        part *= _STEP
+        else:
+            part *= min(_STEP, scale)
         weighed = _weighed(problem, classes, cut, part)
-    return weighed
+    return best or weighed
 
 
 def _largest_part(problem: Problem, classes: list[int], cut: int, likely: float) -> float:

@@ -13,6 +13,9 @@ from penstock.model.outcome import Outcome
 from penstock.model.plan import Scalar
 from penstock.model.problem import Problem
 
+#: More kinds of lost machines than this are not worked out unasked.
+MOST_KINDS = 60
+
 
 @dataclass(frozen=True, slots=True)
 class Looks:

@@ -124,8 +124,11 @@ def carry_with_least(
                 best, used = placement, here
             break
         margin = max(margin, scale / max(reached, 1e-300) - 1.0 + margin - first)
-    best = take_away(problem, best, scale, prices, budget)
-    return Frugal(best, amount(problem, best, what, scale), at_least)
+    fewer = take_away(problem, best, scale, prices, budget)
+    left = amount(problem, fewer, what, scale)
+    # Fewer machines work harder: with watts that may cost more than it saves.
+    best, used = (fewer, left) if left < used else (best, used)
+    return Frugal(best, used, at_least)
 
 
 def choose_machines(

@@ -7,6 +7,7 @@ worked out once (:mod:`penstock.schedulers.regroup`).
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,15 +18,13 @@ from penstock.model.arrays import IntMatrix, IntVector
 from penstock.model.placement import Placement
 from penstock.model.plan import Contingency
 from penstock.model.problem import Problem
-from penstock.schedulers.base import Budget
+from penstock.schedulers.base import MOST_KINDS, Budget
 from penstock.schedulers.penstock_ground import may_weigh
 from penstock.schedulers.penstock_shares import best_shares
 from penstock.schedulers.regroup import Allowance, Classes, Regroup, State, placement_of
 
 #: Instances that may change besides those of the lost machine.
 EXTRA = 10
-#: More kinds of losses than this are not worked out.
-MOST_KINDS = 300
 
 
 def without_machine(
@@ -36,6 +35,7 @@ def without_machine(
     budget: Budget | None = None,
 ) -> Placement | None:
     """The plan without one machine: its instances, and at most ``extra`` others, change."""
+    problem = _when_lost(problem, machine)
     table = held_table(problem, placement)
     search, best = _search(problem, table, machine, extra, budget or Budget())
     return _placed(problem, placement, search.table_of(best)) if best.scale > 0 else None
@@ -45,26 +45,27 @@ def contingencies(
     problem: Problem,
     placement: Placement,
     budget: Budget,
+    most_kinds: int = MOST_KINDS,
     progress: Callable[[str], None] = lambda _: None,
 ) -> tuple[Contingency, ...]:
     """For every machine in use, where its instances go if it is lost.
 
     Nothing where more kinds of losses are possible than can be worked out.
     """
-    table = held_table(problem, placement)
+    whole, table = problem, held_table(problem, placement)
     used = np.flatnonzero(table.any(axis=1))
     classes = Classes.of(problem)
     rows = np.column_stack([classes.of_machine, table])[used]
     _, kind = np.unique(rows, axis=0, return_inverse=True)
     kind = kind.reshape(-1)
-    if not len(used) or kind.max() >= MOST_KINDS:
+    if not len(used) or kind.max() >= most_kinds:
         return ()
     steps: dict[int, State] = {}
     found = []
     for machine, k in zip(used.tolist(), kind.tolist(), strict=True):
         if budget.spent(len(steps)):
             return ()
-        search = None
+        problem = _when_lost(whole, machine)
         if k not in steps:
             progress(f"what if {problem.cluster.machines[machine].name} is lost")
             search, steps[k] = _search(problem, table, machine, EXTRA, budget)
@@ -74,19 +75,34 @@ def contingencies(
     return tuple(found)
 
 
+def _when_lost(problem: Problem, machine: int) -> Problem:
+    """The problem without what terms ask of the lost machine, and without a limit on moves."""
+    terms, name = problem.terms, problem.cluster.machines[machine].name
+    if terms.is_empty:
+        return problem
+    fixed = tuple(held for held in terms.fixed if held.machine != name)
+    return replace(problem, terms=replace(terms, fixed=fixed, current=(), most_moves=None))
+
+
 def _search(
     problem: Problem, table: IntMatrix, machine: int, extra: int, budget: Budget
 ) -> tuple[Regroup, State]:
     search = _prepared(problem, table, machine, extra, budget)
-    # Where shares may differ, those of the others grow: nothing has to start elsewhere.
-    enough = may_weigh(problem) and bool(search.start.totals.all())
-    return search, search.start if enough else search.run()
+    found = search.run()
+    if not may_weigh(problem) or not search.start.totals.all() or found is search.start:
+        return search, found
+    # Where shares may differ, those of the others may simply grow.
+    stays, moves = (
+        capacity(problem, best_shares(problem, placement_of(problem, search.table_of(state)))).scale
+        for state in (search.start, found)
+    )
+    return search, found if moves > stays else search.start
 
 
 def _prepared(
     problem: Problem, table: IntMatrix, machine: int, extra: int, budget: Budget
 ) -> Regroup:
-    """The search from the plan without the machine's column."""
+    """The search from the plan without the machine's part."""
     lost = table[machine].copy()
     rest = table.copy()
     rest[machine] = 0
@@ -112,8 +128,7 @@ def _contingency(
         return Contingency(name, (), rate_left_per_s=0.0)
     after = search.table_of(best)
     made = _placed(problem, placement, after)
-    keeps = not violations(problem, made)
-    scale = capacity(problem, made).scale if keeps else 0.0
+    scale = 0.0 if violations(problem, made) else capacity(problem, made).scale
     moves, added, dropped = _changes(problem, placement, machine, before, after, made)
     rate = scale * float(problem.demand.sum()) if np.isfinite(scale) else None
     return Contingency(name, moves, rate, added, dropped)

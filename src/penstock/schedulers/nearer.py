@@ -54,6 +54,10 @@ def bring_nearer(
     return made if keeps and nearer else placement
 
 
+#: Places in the group of the two machines, the component that goes, and the one that comes back.
+_Step = tuple[int, int, int, int | None]
+
+
 class _Exchange:
     """The table of instances, and what each costs the network at each machine."""
 
@@ -93,10 +97,12 @@ class _Exchange:
         cost = self._cost(group)
         apart = self._distance(group, group)
         table, points, room = self.table[group], self.points[group], self.room[group]
-        best, found = _LESS, None
+        best: float = _LESS
+        found: _Step | None = None
         topology = self.problem.topology_of
         for c in range(len(cost)):
             movable = table[:, c] > self.fixed[group, c]
+            best, found = self._best_move(group, cost[c], c, movable, best, found)
             for d in range(c + 1, len(cost)):
                 if topology[c] != topology[d]:
                     continue
@@ -114,21 +120,45 @@ class _Exchange:
                         best, found = float(gain.flat[at]), (a, b, c, d)
         if found is None:
             return False
-        a, b, c, d = found
-        self._swap(int(group[a]), int(group[b]), c, d)
+        here, there, goes, comes = found
+        self._go(int(group[here]), int(group[there]), goes)
+        if comes is not None:
+            self._go(int(group[there]), int(group[here]), comes)
         return True
 
-    def _swap(self, a: int, b: int, c: int, d: int) -> None:
-        for machine, goes, comes in ((a, c, d), (b, d, c)):
-            self.table[machine, goes] -= 1
-            self.table[machine, comes] += 1
-            self.room[machine] += self.points[machine, goes] - self.points[machine, comes]
+    def _best_move(
+        self,
+        group: IntVector,
+        cost: FloatVector,
+        c: int,
+        movable: BoolVector,
+        best: float,
+        found: _Step | None,
+    ) -> tuple[float, _Step | None]:
+        """The best move of an instance of c into free room, if it gains more than ``best``."""
+        gain = cost[None, :] - cost[:, None]
+        fits = self.points[group, c] <= self.room[group]
+        gain[~(movable[:, None] & fits[None, :])] = np.inf
+        at = int(gain.argmin())
+        if gain.flat[at] >= best:
+            return best, found
+        a, b = divmod(at, len(group))
+        if not self._allowed(group, a, b, c, None):
+            return best, found
+        return float(gain.flat[at]), (a, b, c, None)
 
-    def _allowed(self, group: IntVector, a: int, b: int, c: int, d: int) -> bool:
+    def _go(self, a: int, b: int, c: int) -> None:
+        """An instance of c goes from a to b."""
+        for machine, by in ((a, -1), (b, 1)):
+            self.table[machine, c] += by
+            self.room[machine] -= by * self.points[machine, c]
+
+    def _allowed(self, group: IntVector, a: int, b: int, c: int, d: int | None) -> bool:
         """Whether memory, heap, slots and terms allow the two patterns that come out."""
         rows = self.table[group[[a, b]]].copy()
-        rows[0, [c, d]] += (-1, 1)
-        rows[1, [c, d]] += (1, -1)
+        rows[:, c] += (-1, 1)
+        if d is not None:
+            rows[:, d] += (1, -1)
         kinds = self.problem.cluster.type_of[group[[a, b]]]
         return bool(Patterns.listed(self.problem, rows).allowed[[0, 1], kinds].all())
 

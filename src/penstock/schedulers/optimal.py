@@ -30,6 +30,7 @@ from penstock.errors import InputError
 from penstock.evaluate.bound import upper_bound
 from penstock.evaluate.capacity import overhead_cpu
 from penstock.evaluate.limits import violations
+from penstock.evaluate.predict import LIMITED
 from penstock.model.arrays import FloatVector, IntMatrix, IntVector, sum_by
 from penstock.model.outcome import Outcome
 from penstock.model.placement import Placement
@@ -159,9 +160,9 @@ class ExactSearch:
                 "the search ended before its proof; more effort (--set effort=1e9) goes on"
             )
         bound = max(self.best_scale * _BETTER, self.bound) if exact else None
-        kind = f"exact search, at most {self.per_machine} instances on a machine"
+        kind = f"{LIMITED}{self.per_machine} instances on a machine"
         if not self.finished:
-            kind = "exact search, ended early"
+            kind += ", ended early"
         shortfalls = () if self.best is not None else (shortage(self.problem),)
         return Outcome(
             self.best,

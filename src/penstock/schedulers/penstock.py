@@ -36,14 +36,26 @@ from penstock.model.placement import Placement
 from penstock.model.problem import Problem
 from penstock.schedulers.base import Budget, Looks
 from penstock.schedulers.hetero import HeteroScheduler
+from penstock.schedulers.lcstream import LcStreamScheduler
 from penstock.schedulers.optimal import ExactSearch
-from penstock.schedulers.penstock_ground import Ground, groups_of, may_weigh, placed
+from penstock.schedulers.penstock_ground import (
+    Ground,
+    groups_of,
+    may_weigh,
+    most_on_a_machine,
+    placed,
+)
 from penstock.schedulers.penstock_requests import place_requests
 from penstock.schedulers.restricted import on_open_machines
 from penstock.schedulers.shortage import shortage
 
 #: Schedulers whose cost grows with the machines are asked up to this many.
 _FEW_MACHINES = 1000
+#: Evaluations of whole plans where the search does not see all that counts.
+_EVALUATIONS, _INSTANCES_EVALUATED = 600, 60_000
+_FEWER_MACHINES = 120
+#: How often the best plan is changed at random and made better again.
+_KICKS = 12
 #: Scales that differ by less are the same.
 _EQUAL = 1e-10
 #: Sizes up to which the exact search goes on, and its limit of instances on a machine.
@@ -132,11 +144,16 @@ class _Run:
         self.bound, self.kind = found.scale, KIND
         self.rounds = 0
         self.interrupted = False
+        self.notes: list[str] = []
+        #: Plans of others, to be made better.
+        self.starts: list[Placement] = []
 
     def ask_others(self) -> None:
         """A first plan where that is cheap: none of ours is to be worse."""
         if len(self.problem.cluster.machines) <= _FEW_MACHINES:
-            self.offer(HeteroScheduler().solve(self.problem, self.budget, self.rng).placement)
+            first = HeteroScheduler().solve(self.problem, self.budget, self.rng).placement
+            self.starts = [] if first is None else [first]
+            self.offer(first)
 
     def search(self) -> None:
         ground = Ground.of(self.problem, self.found.scale)
@@ -145,6 +162,7 @@ class _Run:
         else:
             self._pack(ground.with_remote_cost() if self.problem.has_remote_cost else ground)
             self._go_on_exactly()
+        self._touch_up()
         self.interrupted = self.budget.spent(self.rounds)
 
     def _pack(self, ground: Ground) -> None:
@@ -186,9 +204,34 @@ class _Run:
         found = search.outcome()
         self.offer(found.placement)
         bound = found.bound_scale
-        within = int(np.bincount(self.best.machine).max()) <= _EXACT_PER_MACHINE
-        if bound is not None and bound < self.bound and within:
-            self.bound, self.kind = bound, found.bound_kind
+        if bound is None or bound >= self.bound:
+            return
+        if most_on_a_machine(problem) <= _EXACT_PER_MACHINE:
+            self.bound, self.kind = bound, "exact search"
+        elif self.best_scale >= bound * (1.0 - _EQUAL):
+            self.notes.append(
+                f"no plan with at most {_EXACT_PER_MACHINE} instances on a machine carries more"
+            )
+
+    def _touch_up(self) -> None:
+        """By the cost model itself, where the search does not see all that counts."""
+        from penstock.schedulers.touch_up import is_seen_whole, kick, touch_up
+
+        small = len(self.problem.cluster.machines) <= _FEWER_MACHINES
+        if self.best is None or not small or is_seen_whole(self.problem) or self.best.has_shares:
+            return
+        most = max(50, min(_EVALUATIONS, _INSTANCES_EVALUATED // len(self.best)))
+        other = LcStreamScheduler().solve(self.problem, self.budget, self.rng).placement
+        starts = [self.best, *self.starts, *([] if other is None else [other])]
+        for start in dict.fromkeys(starts):
+            self.offer(start)
+            self.offer(touch_up(self.problem, start, most, self.budget))
+        for _ in range(_KICKS):
+            if self.budget.spent(self.rounds):
+                return
+            kicked = kick(self.problem, self.best, self.rng)
+            self.offer(touch_up(self.problem, kicked, most, self.budget))
+            self.rounds += 1
 
     def _weigh(self, ground: Ground) -> None:
         # scipy's solvers take longer to load than most commands to run.
@@ -233,6 +276,7 @@ class _Run:
             self.best,
             () if self.best is not None else (shortage(self.problem),),
             self.rounds,
+            tuple(self.notes),
             bound_scale=max(self.bound, self.best_scale) if finite else None,
             bound_kind=self.kind if finite else "",
             interrupted=self.interrupted,

@@ -122,6 +122,20 @@ class Groups:
         return np.asarray(self.machines @ self.counts)
 
 
+def most_on_a_machine(problem: Problem) -> float:
+    """More instances than this fit on no machine, by overheads, memory and counts; inf: any."""
+    cluster = problem.cluster
+    used = cluster.machines_per_type > 0
+    overhead, memory = problem.met.min(axis=0), float(np.nan_to_num(problem.memory_mb).min())
+    limits = np.full(len(cluster.types), np.inf)
+    np.divide(cluster.usable_cpu_per_type, overhead, out=limits, where=overhead > 0)
+    if memory > 0:
+        limits = np.minimum(limits, cluster.per_type("memory_mb", np.inf) / memory)
+    counts = problem.most_instances.astype(np.float64)
+    in_all = float(counts.sum()) if (problem.most_instances != UNLIMITED).all() else np.inf
+    return float(min(np.floor(limits[used] + ROUNDING_POINTS).max(), in_all))
+
+
 def may_weigh(problem: Problem) -> bool:
     """Whether shares are allowed and every stream would follow them."""
     return problem.weighted and all(s.grouping in FOLLOWS_SHARES for s in problem.streams)

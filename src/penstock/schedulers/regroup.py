@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from penstock.evaluate.capacity import ROUNDING_POINTS
+from penstock.evaluate.terms import counted_changes
 from penstock.model.arrays import BoolVector, FloatMatrix, FloatVector, IntMatrix, IntVector
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
@@ -29,6 +30,8 @@ PATIENCE = 4
 #: Groups from which steps are tried: the tightest and those with most room.
 _TIGHT, _ROOMY = 12, 12
 _EQUAL = 1e-9
+#: What a state that breaks something is worth: less than any that does not.
+_PER_MISSING, _PER_BROKEN = 1e12, 1e9
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,11 @@ class Classes:
 
 @dataclass(frozen=True)
 class State:
-    """Groups of machines, what changed to get here, and what it carries."""
+    """Groups of machines, what changed to get here, and what it carries.
+
+    The scale is negative where overheads are too much for a machine, lower where a machine holds
+    what it must not, lowest where a component has no instance: a search leaves such states first.
+    """
 
     #: Class, pattern, machines and points left of each group; shapes (G,), (G, C), (G,), (G,).
     kind: IntVector
@@ -102,7 +109,7 @@ class Allowance:
 
     def cost(self, come: IntMatrix, gone: IntMatrix) -> IntVector:
         """Instances moved, added or dropped beyond what is free; rows are states."""
-        return np.asarray(np.maximum(np.maximum(come - self.free, 0), gone).sum(axis=1))
+        return counted_changes(come, gone, self.free)
 
 
 class Regroup:
@@ -151,12 +158,13 @@ class Regroup:
 
     def _scale_of(self, state: State) -> float:
         totals = state.totals
-        missing = int((totals == 0).sum())
-        if missing:
-            return -float(missing)
-        scale = _full_at(state.room, self._slopes(state, 1.0 / totals[None])[0])
+        per_total = 1.0 / np.maximum(totals, 1)[None]
+        forbidden = np.isneginf(state.room)
+        full = _full_at(np.where(forbidden, 0.0, state.room), self._slopes(state, per_total)[0])
         threads = self._thread_limit(state.patterns, state.kind, totals[None])[0]
-        return float(min(scale.min(), threads.min()))
+        scale = np.minimum(full[~forbidden].min(initial=np.inf), threads.min(initial=np.inf))
+        broken = float(state.machines[forbidden].sum())
+        return float(_worth(np.array([scale]), (totals == 0).sum(), broken)[0])
 
     def _slopes(self, state: State, per_total: FloatMatrix) -> FloatMatrix:
         """Points per scale on each group, for totals in rows, shape (rows, G)."""
@@ -167,8 +175,9 @@ class Regroup:
         """Scale at which the first thread of each component is full, shape (rows, C)."""
         each = self._thread.T[self.classes.type[kind]]
         tightest = np.where(patterns > 0, each, np.inf).min(axis=0, initial=np.inf)
-        with np.errstate(invalid="ignore"):
-            return np.asarray(totals * tightest, dtype=np.float64)
+        # No instance at all: nothing is full.
+        held = np.isfinite(tightest)
+        return np.where(held, totals * np.where(held, tightest, 0.0), np.inf)
 
     # -- the search ---------------------------------------------------------------------------
 
@@ -187,7 +196,7 @@ class Regroup:
                 if key not in seen and len(beam) < BEAM:
                     seen.add(key)
                     beam.append(state)
-            if beam and beam[0].scale > self.best.scale + _EQUAL * abs(self.best.scale):
+            if beam and _is_more(beam[0].scale, self.best.scale):
                 self.best, idle = beam[0], 0
             else:
                 idle += 1
@@ -231,10 +240,11 @@ class Regroup:
         totals: IntMatrix,
     ) -> FloatVector:
         """The scale of each candidate, shape (candidates,)."""
-        missing = (totals == 0).sum(axis=1)
         per_total = 1.0 / np.maximum(totals, 1)
-        full = _full_at(state.room[None, :], self._slopes(state, per_total))
-        full[:, state.machines == 0] = np.inf
+        forbidden = np.isneginf(state.room)
+        known = np.where(forbidden, 0.0, state.room)
+        full = _full_at(known[None, :], self._slopes(state, per_total))
+        full[:, (state.machines == 0) | forbidden] = np.inf
         # The machine that changes was the last of its group: the group is no more.
         last = state.machines[group] == 1
         full[np.flatnonzero(last), group[last]] = np.inf
@@ -247,7 +257,8 @@ class Regroup:
             mine = np.where(new > 0, each * totals, np.inf)
         limits = [full.min(axis=1), own, threads.min(axis=1), mine.min(axis=1)]
         scale = np.minimum(np.minimum(limits[0], limits[1]), np.minimum(limits[2], limits[3]))
-        return np.asarray(np.where(missing > 0, -missing, scale), dtype=np.float64)
+        broken: FloatVector = state.machines[forbidden].sum() - forbidden[group].astype(np.float64)
+        return _worth(scale, (totals == 0).sum(axis=1), broken)
 
     def _candidates(self, state: State) -> tuple[IntVector, IntMatrix]:
         """Groups, and the pattern that one of their machines might get instead."""
@@ -330,6 +341,21 @@ def _small_changes(components: int) -> IntMatrix:
     one = np.eye(components, dtype=np.int64)
     swaps = (one[:, None, :] - one[None, :, :]).reshape(-1, components)
     return np.vstack([one, -one, swaps[swaps.any(axis=1)]])
+
+
+def _worth(
+    scale: FloatVector, missing: IntVector | int, broken: FloatVector | float
+) -> FloatVector:
+    """A scale that says what is wrong first: components missing, then machines against limits."""
+    wrong = _PER_MISSING * np.asarray(missing) + _PER_BROKEN * np.asarray(broken)
+    finite = np.where((wrong > 0) & (scale > 0), 0.0, np.maximum(scale, -_PER_BROKEN / 2))
+    return np.asarray(finite - wrong, dtype=np.float64)
+
+
+def _is_more(scale: float, than: float) -> bool:
+    if not (np.isfinite(scale) and np.isfinite(than)):
+        return scale > than
+    return scale > than + _EQUAL * abs(than)
 
 
 def _full_at(room: FloatVector | FloatMatrix, slope: FloatVector | FloatMatrix) -> FloatMatrix:

@@ -9,16 +9,20 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from scipy.optimize import milp
 
+_ONE_AT_A_TIME = threading.Lock()
+
 
 def solve_whole(*arguments: Any, **options: Any) -> Any:
     """:func:`scipy.optimize.milp`, silent."""
-    with _silent_stdout():
+    # One at a time: each puts back what it found, which must not be another's silence.
+    with _ONE_AT_A_TIME, _silent_stdout():
         return milp(*arguments, **options)
 
 
