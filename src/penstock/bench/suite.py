@@ -10,7 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from penstock.errors import PenstockError, UnknownNameError
+from penstock.errors import InputError, PenstockError, UnknownNameError
 from penstock.files.document import read_document
 
 #: A measure yields one value per repeat.
@@ -135,6 +135,8 @@ def run_suite(
         progress(title)
         try:
             report.tables.append(getattr(module, entry["measure"])(**entry.get("with", {})))
+        except InputError:
+            raise  # what is missing on this machine is missing for all
         except PenstockError as error:
             report.failures.append(f"{title}: {error}")
     for entry in suite["benchmarks"]:
@@ -143,6 +145,8 @@ def run_suite(
         progress(entry["name"])
         try:
             report.results.append(_run(module, entry, quick))
+        except InputError:
+            raise
         except PenstockError as error:
             report.failures.append(f"{entry['name']}: {error}")
             continue

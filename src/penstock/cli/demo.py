@@ -36,7 +36,7 @@ from penstock.telemetry.session import spark_session
 
 _TOPOLOGY = "diamond"
 _CLUSTER = "nasiri-medium"
-_SCHEDULERS = ("default", "hetero")
+_SCHEDULERS = ("default", "hetero", "penstock")
 #: Twenty minutes in windows of ten seconds, at loads that change every minute.
 _WINDOWS, _HOLD = 120, 6
 _WORKER_CPU_POINTS = 4.0
@@ -136,7 +136,7 @@ def _beside(plan: Plan, profile: Profile, found: Measured, scale: float) -> Tabl
 
 def _compare_and_show(problem: Problem) -> Plan:
     machines = len(problem.cluster.machines)
-    _step(f"4. Plan it on {machines} machines with {' and '.join(_SCHEDULERS)}, from the profile")
+    _step(f"4. Plan it on {machines} machines with {', '.join(_SCHEDULERS)}, from the profile")
     found = api.compare(problem, _SCHEDULERS)
     rows = [row.facts for row in found.rows]
     show(comparison_view(rows, bars=is_terminal()))
@@ -148,7 +148,7 @@ def _compare_and_show(problem: Problem) -> Plan:
 
     plans = {row.scheduler: row.plan for row in found.rows if row.plan is not None}
     best = max(plans.values(), key=lambda plan: plan.predicted.scale or 0.0)
-    _step(f"6. The better plan, by {best.scheduler}")
+    _step(f"6. The best plan, by {best.scheduler}")
     show(plan_view(best, bars=is_terminal()))
 
     _step("7. What would change against Storm's own placement")

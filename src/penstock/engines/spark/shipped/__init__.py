@@ -1,0 +1,1 @@
+"""Code of the shipped topologies, one file each."""
