@@ -146,3 +146,48 @@ def test_settings_are_kept_in_the_plan(run):
     found = json.loads(run("plan -s hetero -e linear --set r0=2 --seed 7 --json")[1])
     assert found["scheduler"]["parameters"]["r0"] == 2.0
     assert found["scheduler"]["seed"] == 7
+
+
+def test_terms_are_options_or_a_file_and_stay_in_the_plan(run):
+    Path("terms.yaml").write_text(
+        "format: penstock/terms\nversion: 1\navoid: [M1-1]\n", encoding="utf-8"
+    )
+    code, _, err = run(
+        "plan -e linear -c nasiri-testbed --terms terms.yaml --carry 200 --least machines -o a.json"
+    )
+    assert (code, "wrote a.json" in err) == (0, True)
+    made = json.loads(Path("a.json").read_text(encoding="utf-8"))
+    assert made["inputs"]["terms"]["avoid"] == ["M1-1"]
+    assert made["predicted"]["rate_per_s"] == {"linear": pytest.approx(200.0)}
+    assert run("show a.json")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        ("--carry 1e9", 4, "needs 1e+09 tuples/s"),
+        ("--fix high=M1-1:99", 4, "cpu_points"),
+        ("--avoid M9", 1, 'avoid: no machine "M9"'),
+        ("--give-up 1", 1, "give_up: must be at least 0 and below 1"),
+        ("--max-moves 3", 1, "most_moves: needs the plan in force (--current)"),
+        ("--least monney", 2, "--least takes machines, price, energy, traffic"),
+        ("--apart a,b,c", 2, "--apart takes one component or two"),
+        ("--fix high", 2, "--fix takes component=machine"),
+        ("--latency soon", 2, "--latency takes 50 or topology=50"),
+    ],
+)
+def test_terms_that_cannot_be_kept_or_read(run, options, code, message):
+    found, out, err = run(f"plan -e linear -c nasiri-testbed {options}")
+    assert (found, out) == (code, "")
+    assert message in err
+
+
+def test_the_plan_in_force_is_found_under_longer_names(run):
+    """Planned alone its components are "low"; beside another topology they are "linear/low"."""
+    run("plan -s hetero -e linear -c nasiri-small -o alone.json")
+    code, out, _ = run(
+        "plan -e linear -e star -c nasiri-small --current alone.json --json --no-if-lost"
+    )
+    held = json.loads(out)["inputs"]["terms"]["current"]
+    assert code == 0
+    assert {one["component"] for one in held} == {"linear/low", "linear/mid", "linear/high"}

@@ -13,7 +13,7 @@ from penstock.evaluate.capacity import capacity
 from penstock.evaluate.limits import violations
 from penstock.model.problem import Problem, build
 from penstock.schedulers.base import Budget
-from penstock.schedulers.penstock_ground import Ground, Groups, even_scale
+from penstock.schedulers.penstock_ground import Ground, Groups, even_scale, most_on_a_machine
 from penstock.schedulers.penstock_patterns import Master, list_patterns
 from penstock.schedulers.penstock_sizes import SizeSearch, Work
 
@@ -120,3 +120,29 @@ def test_the_same_seed_gives_the_same_plan_byte_for_byte():
     problem = api.problem("star", "nasiri-medium", met=1.5)
     first, second = (api.plan(problem, "penstock", seed=3).to_dict() for _ in range(2))
     assert first == second
+
+
+def test_a_proof_over_narrow_plans_is_no_certificate_for_all():
+    """Without overheads ever more instances gain a little: ten on a machine are not the end."""
+    problem = nasiri("linear", (1, 1, 1), met=0.0)
+    outcome = solve(problem, "penstock")
+    assert outcome.bound_scale == pytest.approx(upper_bound(problem).scale)
+
+
+def test_where_no_machine_holds_more_the_proof_is_one_for_all():
+    # 100 points, 25 a piece: four instances at most, so plans with ten are all there are.
+    problem = build(topology("a>b"), cluster(M1=2), profile(met=25.0, a=1.0, b=1.0))
+    assert most_on_a_machine(problem) == 4
+    outcome = solve(problem, "penstock")
+    assert outcome.bound_kind in ("exact search", "linear programme over machine types")
+    assert outcome.bound_scale == pytest.approx(capacity(problem, outcome.placement).scale)
+
+
+def test_memory_and_counts_limit_what_a_machine_holds():
+    by_memory = build(
+        topology("a", a={"memory_mb": 30.0}), cluster(M1=1, every={"memory_mb": 100.0}),
+        profile(a=1.0),
+    )  # fmt: skip
+    by_count = build(topology("a", a={"max_instances": 2}), cluster(M1=1), profile(a=1.0))
+    free = build(topology("a"), cluster(M1=1), profile(a=1.0))
+    assert [most_on_a_machine(p) for p in (by_memory, by_count, free)] == [3, 2, np.inf]
