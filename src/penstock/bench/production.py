@@ -53,6 +53,7 @@ def _planned(cluster: str, scheduler: str, hard: str = "") -> api.Planned:
 
 def every_scheduler(cluster: str) -> Table:
     """Machines, refusals, broken limits, network mix of connected executor pairs, and time."""
+    _problem(cluster)  # without the data nothing applies, for another reason than the rows say
     rows = [_STORMS_OWN[cluster].split("|")]
     for name in registered():
         for label, settings in _VARIANTS.get(name, [(name, {})]):
@@ -136,6 +137,7 @@ def rstorm_refused(repeats: int, cluster: str, hard: str) -> Iterator[float]:
 def memory_broken(repeats: int, cluster: str) -> Iterator[float]:
     """Limits broken by schedulers that say they look at memory (with CPU hard where they can)."""
     del repeats
+    _problem(cluster)
     for name, entry in registered().items():
         if entry.scheduler is None or not entry.scheduler.looks.memory:
             continue
