@@ -180,7 +180,9 @@ def format_page(name: str, schema: dict[str, Any]) -> str:
     elif name == SAMPLE:
         parts.append("Written as JSON lines or Parquet; see [telemetry](../telemetry.md).\n")
     elif name == "terms":
-        parts.append("Given with `penstock plan --terms terms.yaml`; for most there is an option.\n")
+        parts.append(
+            "Given with `penstock plan --terms terms.yaml`; for most there is an option.\n"
+        )
         parts.append(f"```yaml\n{TERMS_EXAMPLE}```\n")
     else:
         parts.append("A plan is written by `penstock plan --out plan.json`.\n")
