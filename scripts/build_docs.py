@@ -56,8 +56,8 @@ the 12 GB that the tasks of one topology need, so that topology is refused as a 
 has it (memory hard, CPU soft) CPU is overcommitted: those are the limits broken. `default`,
 `isolation` and the thesis' schedulers look at no limit but slots, and take the few workers that
 these topologies ask for at their word. `tsstream` spreads for room and pays for it in racks
-crossed. `penstock` is near the fewest machines that the CPU requests allow (875 and 58, in the notes
-of its plans) and nearer together than RAS at the same time; the trade between the two is the curve.
+crossed. `penstock` is near the fewest machines that the CPU requests allow (875 and 58, in its
+plans' notes) and nearer together than RAS at the same time; the trade of the two is the curve.
 """
 
 ACCURACY_INTRO = """\
