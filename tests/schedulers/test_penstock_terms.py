@@ -102,19 +102,21 @@ def test_a_rate_no_plan_carries_is_a_shortfall_not_a_plan():
 # -- traffic ---------------------------------------------------------------------------------------
 
 
-def test_partners_come_into_one_rack_at_no_loss_of_rate():
-    # Two chains, each component fills half a machine; racks of two machines.
-    graph = topology("a>b", a={"instances": 2}, b={"instances": 2})
+def test_instances_come_nearer_for_as_much_of_the_rate_as_may_be_given_up():
+    # Four a and four b in two racks of two machines, 200 tuples/s. One of each on every machine:
+    # a quarter of the tuples stays, a quarter goes next door (2), half to the other rack (3).
     racks = {"M1-1": "r1", "M1-2": "r1", "M1-3": "r2", "M1-4": "r2"}
-    problem = build(graph, cluster(M1=4, racks=racks), profile(a=1.0, b=1.0))
-    free = solve(problem, "penstock").placement
-    near = planned(problem, Terms(least=(Least.TRAFFIC,), give_up=0.5)).placement
+    problem = build(topology("a>b"), cluster(M1=4, racks=racks), profile(a=1.0, b=1.0))
 
-    def far(placement):
-        return traffic(problem, placement, capacity(problem, placement).rates).mean_distance
+    def planned_nearer(give_up):
+        placement = planned(problem, Terms(least=(Least.TRAFFIC,), give_up=give_up)).placement
+        found = capacity(problem, placement)
+        return traffic(problem, placement, found.rates).mean_distance, found.scale
 
-    assert far(near) <= far(free)
-    assert capacity(problem, near).scale >= 0.5 * capacity(problem, free).scale
+    assert planned_nearer(0.0) == pytest.approx((2.0, 200.0))
+    # Half the rate fits one rack: half of the tuples stay; a quarter of it one machine.
+    assert planned_nearer(0.5) == pytest.approx((1.0, 100.0))
+    assert planned_nearer(0.9) == pytest.approx((0.0, 50.0))
 
 
 # -- places and moves ------------------------------------------------------------------------------

@@ -104,6 +104,8 @@ class Stoppable:
 
     seconds: float | None
     iterations: int | None
+    #: What the first Ctrl-C does.
+    stopping: str = "stopping with the best plan so far"
     #: Ctrl-C was pressed.
     stopped: bool = False
     #: When to say again that the search goes on.
@@ -141,15 +143,17 @@ class Stoppable:
         if self.stopped:
             raise KeyboardInterrupt
         self.stopped = True
-        say("stopping with the best plan so far; Ctrl-C again to give up")
+        say(f"{self.stopping}; Ctrl-C again to give up")
 
 
 @contextmanager
 def stoppable_budget(
-    seconds: float | None = None, iterations: int | None = None
+    seconds: float | None = None,
+    iterations: int | None = None,
+    stopping: str = Stoppable.stopping,
 ) -> Iterator[Stoppable]:
     """Budgets for a block in which Ctrl-C asks for the best so far."""
-    budget = Stoppable(seconds, iterations)
+    budget = Stoppable(seconds, iterations, stopping)
     before = signal.signal(signal.SIGINT, budget.on_interrupt)
     try:
         yield budget

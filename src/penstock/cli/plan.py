@@ -13,6 +13,7 @@ from penstock.cli import options, terms_options
 from penstock.cli.output import is_terminal, say, show, write_file, write_json, write_text
 from penstock.errors import EXIT_DONE, EXIT_FAILURE, EXIT_INFEASIBLE, EXIT_INTERRUPTED
 from penstock.files.store import dumps
+from penstock.model.plan import Plan
 from penstock.model.problem import Problem
 from penstock.report.picture import placement_svg
 from penstock.report.text import changes_view, plan_view
@@ -49,7 +50,7 @@ def command(
         bool | None,
         typer.Option(
             "--if-lost/--no-if-lost",
-            help="Work out what happens when a machine is lost (default: up to 500 machines).",
+            help="Work out what happens when a machine is lost (default: if there are few kinds).",
         ),
     ] = None,
     counts_from: options.CountsFrom = api.DEFAULT_COUNTS_FROM,
@@ -107,11 +108,17 @@ def command(
     for path in (out, svg):
         if path:
             say(f"wrote {path}")
+    _say_what_is_left_out(planned.plan, asked=if_lost)
     if planned.outcome.shortfalls:
         return EXIT_INFEASIBLE
     if planned.outcome.interrupted:
         say(f"{scheduler} was stopped early; this is its best plan so far")
     return EXIT_INTERRUPTED if budget.stopped else EXIT_DONE
+
+
+def _say_what_is_left_out(plan: Plan, *, asked: bool | None) -> None:
+    if asked is None and plan.problem.has_rates and not plan.if_lost:
+        say("what happens when a machine is lost takes long to work out here; --if-lost does it")
 
 
 def _kinds_of_losses(problem: Problem, asked: bool | None) -> int:

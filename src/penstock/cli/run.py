@@ -81,7 +81,7 @@ def command(
     with tempfile.TemporaryDirectory(prefix="penstock-run-") as scratch:
         folder = out or Path(scratch) / "run"
         with (
-            options.stoppable_budget(seconds) as budget,
+            options.stoppable_budget(stopping="ending after this batch") as budget,
             spark_session(master, short=True) as spark,
         ):
             from penstock.engines.spark import code as engine_code

@@ -100,4 +100,4 @@ def changes_between(before: IntMatrix, after: IntMatrix) -> int:
     """Instances moved, added or dropped between two tables."""
     come = np.maximum(after - before, 0).sum(axis=0)
     gone = np.maximum(before - after, 0).sum(axis=0)
-    return int(np.maximum(come, gone).sum())
+    return int(counted_changes(come[None], gone[None], np.zeros_like(come))[0])

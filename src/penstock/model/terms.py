@@ -69,8 +69,8 @@ class Terms:
 
     @property
     def binds(self) -> bool:
-        """Whether there is anything to keep to besides."""
-        return replace(self, give_up=Terms().give_up) != self.bare
+        """Whether there is anything to keep to; weights only change what is asked."""
+        return not replace(self, weights=()).is_empty
 
     @property
     def is_empty(self) -> bool:

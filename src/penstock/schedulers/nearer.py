@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from penstock.evaluate.capacity import ROUNDING_POINTS, capacity
+from penstock.evaluate.capacity import ROUNDING_POINTS, capacity, overhead_cpu
 from penstock.evaluate.limits import violations
 from penstock.evaluate.network import traffic
-from penstock.evaluate.terms import held_table
+from penstock.evaluate.terms import held_as_table, held_table
 from penstock.model.arrays import BoolVector, FloatMatrix, FloatVector, IntMatrix, IntVector
 from penstock.model.cluster import Hop
 from penstock.model.placement import Placement
@@ -70,12 +70,10 @@ class _Exchange:
         #: CPU of one instance at the rate, shape (M, C).
         each = problem.e * (problem.visits * scale / np.maximum(totals, 1))[:, None] + problem.met
         self.points: FloatMatrix = each.T[kind]
-        overhead = cluster.usable_cpu - capacity_left(problem, self.table)
-        self.room: FloatVector = (
-            cluster.usable_cpu - overhead - (self.table * self.points).sum(axis=1)
-        )
+        used_points = overhead_cpu(problem, placement) + (self.table * self.points).sum(axis=1)
+        self.room: FloatVector = cluster.usable_cpu - used_points + ROUNDING_POINTS
         self.pull = _pull_between(problem, totals)
-        self.fixed = _fixed(problem)
+        self.fixed = held_as_table(problem, problem.terms.fixed)
         used = self.table.any(axis=1)
         self.machines: IntVector = np.flatnonzero(used)
 
@@ -175,19 +173,6 @@ class _Exchange:
         return np.where(a[:, None] == b[None, :], float(Hop.SAME_PROCESS), far).astype(np.float64)
 
 
-def capacity_left(problem: Problem, table: IntMatrix) -> FloatVector:
-    """CPU of each machine after what it and its worker processes use, shape (M,)."""
-    cluster = problem.cluster
-    kind, topology = cluster.type_of, problem.topology_of
-    present: BoolVector = np.stack(
-        [table[:, topology == t].any(axis=1) for t in range(len(problem.topologies))]
-    )
-    workers = present.sum(axis=0)
-    overhead = cluster.per_type("worker_cpu_points")[kind] * workers
-    overhead += cluster.per_type("base_cpu_points")[kind] * (workers > 0)
-    return np.asarray(cluster.usable_cpu - overhead + ROUNDING_POINTS)
-
-
 def _pull_between(problem: Problem, totals: IntVector) -> FloatMatrix:
     """Tuples/s at scale 1 between one instance of each and one of the other, both ways, (C, C)."""
     size = len(problem.components)
@@ -198,13 +183,3 @@ def _pull_between(problem: Problem, totals: IntVector) -> FloatMatrix:
         pull[stream.source, stream.target] += each
         pull[stream.target, stream.source] += each
     return pull
-
-
-def _fixed(problem: Problem) -> IntMatrix:
-    """Instances that terms hold on each machine, shape (M, C)."""
-    labels = {label: c for c, label in enumerate(problem.labels)}
-    index = problem.cluster.machine_index
-    table = np.zeros((len(index), len(labels)), dtype=np.int64)
-    for held in problem.terms.fixed:
-        table[index[held.machine], labels[held.component]] += held.instances
-    return table

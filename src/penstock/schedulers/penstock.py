@@ -106,7 +106,7 @@ class PenstockScheduler:
             return on_open_machines(
                 problem, lambda part: place_requests(part, budget, rng, self.nearness)
             )
-        if problem.terms.binds or problem.terms.apart:
+        if problem.terms.binds:
             # Its solvers take longer to load than most commands to run.
             from penstock.schedulers.penstock_terms import plan_by_terms
 

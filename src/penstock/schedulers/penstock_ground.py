@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from penstock.evaluate.capacity import ROUNDING_POINTS
+from penstock.evaluate.terms import held_table
 from penstock.model.arrays import BoolVector, FloatMatrix, FloatVector, IntMatrix, IntVector
 from penstock.model.placement import Placement
 from penstock.model.problem import UNLIMITED, Problem
@@ -189,9 +190,7 @@ def placed(ground: Ground, groups: Groups, shares: FloatMatrix | None = None) ->
 
 def groups_of(ground: Ground, placement: Placement) -> Groups:
     """The groups of a placement, machines with the same instances and type together."""
-    components, machines = len(ground.visits), len(ground.problem.cluster.machines)
-    cell = placement.machine * components + placement.component
-    table = np.bincount(cell, minlength=machines * components).reshape(machines, components)
+    table = held_table(ground.problem, placement)
     kind = np.searchsorted(ground.kinds, ground.problem.cluster.type_of)
     used = table.any(axis=1)
     found, number = np.unique(

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from penstock.evaluate.capacity import ROUNDING_POINTS
-from penstock.evaluate.terms import counted_changes
+from penstock.evaluate.terms import counted_changes, held_as_table
 from penstock.model.arrays import BoolVector, FloatMatrix, FloatVector, IntMatrix, IntVector
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
@@ -49,10 +49,7 @@ class Classes:
     def of(cls, problem: Problem, closed: tuple[int, ...] = ()) -> Classes:
         cluster, terms = problem.cluster, problem.terms
         index = cluster.machine_index
-        labels = {label: c for c, label in enumerate(problem.labels)}
-        least = np.zeros((len(cluster.machines), len(labels)), dtype=np.int64)
-        for held in terms.fixed:
-            least[index[held.machine], labels[held.component]] += held.instances
+        least = held_as_table(problem, terms.fixed)
         rows = np.column_stack([cluster.type_of, least])
         found, of_machine = np.unique(rows, axis=0, return_inverse=True)
         of_machine = of_machine.reshape(-1).astype(np.int64)

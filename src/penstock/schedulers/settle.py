@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from penstock.evaluate.terms import held_as_table
 from penstock.model.arrays import IntMatrix
 from penstock.model.problem import Problem
 
@@ -47,11 +48,7 @@ def pulled_apart(problem: Problem, table: IntMatrix) -> IntMatrix:
 
 def settled(problem: Problem, table: IntMatrix) -> IntMatrix:
     """The plan with fixed instances in place: machines change parts, then get what they lack."""
-    index = problem.cluster.machine_index
-    labels = {label: c for c, label in enumerate(problem.labels)}
-    wanted = np.zeros_like(table)
-    for held in problem.terms.fixed:
-        wanted[index[held.machine], labels[held.component]] += held.instances
+    wanted = held_as_table(problem, problem.terms.fixed)
     made = table.copy()
     of = problem.cluster.type_of
     for m in np.flatnonzero(wanted.any(axis=1)).tolist():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -32,6 +33,8 @@ class ComponentFailed(PenstockError):
     """A function of the user's raised an exception."""
 
 
+_ENDS_BY_ITSELF_S = 3.0
+_STOPPED = "@@stopped between two batches@@"
 RESULTS, STATE, TELEMETRY, SAMPLES = "results", "state", "telemetry", "samples.jsonl"
 
 
@@ -73,6 +76,9 @@ class Runner:
     clock: Callable[[], float] = time.time
     _began: float = field(default_factory=time.monotonic)
     _before: float = 0.0
+    #: Held while a batch is under way, in a thread of Spark's.
+    _at_work: threading.Lock = field(default_factory=threading.Lock)
+    _stopping: bool = False
 
     @property
     def commits(self) -> Commits:
@@ -87,13 +93,27 @@ class Runner:
         try:
             while query.isActive and not stop():
                 time.sleep(0.1)
+            self._stopping = True
+            # Spark would cut off a batch that is under way. The next one, if there is more input,
+            # ends the stream by itself; otherwise it is idle, and stopping it cuts off nothing.
+            with self._at_work:
+                ends_at = time.monotonic() + _ENDS_BY_ITSELF_S
+            while query.isActive and time.monotonic() < ends_at:
+                time.sleep(0.05)
         finally:
             query.stop()
         error = query.exception()
-        if error is not None:
+        if error is not None and _STOPPED not in str(error):
             raise _plain(error)
 
     def _batch(self, rows: DataFrame, number: int) -> None:
+        with self._at_work:
+            if self._stopping:
+                # Coming back as if all were well, Spark would take the batch for done.
+                raise RuntimeError(_STOPPED)
+            self._run_batch(rows, number)
+
+    def _run_batch(self, rows: DataFrame, number: int) -> None:
         commits = self.commits
         if number <= commits.last:
             return  # committed by us, not yet by Spark, when the driver died
