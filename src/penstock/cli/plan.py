@@ -11,6 +11,7 @@ from penstock import api
 from penstock.change.diff import diff
 from penstock.cli import options, terms_options
 from penstock.cli.output import is_terminal, say, show, write_file, write_json, write_text
+from penstock.engines import Engine
 from penstock.errors import EXIT_DONE, EXIT_FAILURE, EXIT_INFEASIBLE, EXIT_INTERRUPTED
 from penstock.files.store import dumps
 from penstock.model.plan import Plan
@@ -29,8 +30,14 @@ def command(
     cluster: options.Cluster = None,
     profile: options.Profile = None,
     scheduler: Annotated[
-        str, typer.Option("--scheduler", "-s", help="See penstock schedulers.")
-    ] = api.DEFAULT_SCHEDULER,
+        str | None,
+        typer.Option(
+            "--scheduler",
+            "-s",
+            help="See penstock schedulers. Default: penstock; for Spark, proportional.",
+        ),
+    ] = None,
+    engine: options.EngineOption = Engine.STORM,
     setting: Annotated[
         list[str] | None, typer.Option("--set", help="A scheduler's parameter, name=value.")
     ] = None,
@@ -71,9 +78,11 @@ def command(
 
     penstock plan wordcount.yaml -c cluster.yaml -p profile.yaml --carry 12000 --least machines
     """
+    scheduler = scheduler or api.SCHEDULER_FOR[engine]
     problem = options.make_problem(
-        topologies, example, cluster, profile, weighted=weighted, headroom=headroom, met=met
-    )
+        topologies, example, cluster, profile, weighted=weighted, headroom=headroom, met=met,
+        engine=engine,
+    )  # fmt: skip
     before = options.load_plan(current) if current else None
     given = terms_options.Given(
         terms, carry, least, give_up, latency, avoid, apart, fix, most_moves

@@ -1,10 +1,15 @@
-"""What instances measured during a batch, as telemetry records."""
+"""What instances measured during a batch, as telemetry records.
+
+CPU of an instance is what its Python process used for it. Its executor is the worker process: what
+that used beyond its instances, for moving rows and for itself, is the worker's own.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from penstock.model.telemetry import Input, Output, Sample
 
@@ -23,18 +28,45 @@ class Window:
     uptime_s: float
 
 
-def samples(notes: Iterable[str], window: Window, spouts: frozenset[str]) -> list[Sample]:
+@dataclass
+class WorkerClocks:
+    """CPU seconds of every executor at the end of the batch before."""
+
+    _before: dict[tuple[str, str], float] = field(default_factory=dict)
+
+    def used_s(self, told: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], float]:
+        """Seconds since the batch before of each executor that was there then."""
+        now: dict[tuple[str, str], float] = {}
+        for note in told:
+            if note.get("worker_cpu_s") is not None:
+                worker = (note["host"], note["worker"])
+                now[worker] = max(now.get(worker, 0.0), note["worker_cpu_s"])
+        used = {w: cpu - self._before[w] for w, cpu in now.items() if w in self._before}
+        self._before = now
+        return used
+
+
+def samples(
+    notes: Iterable[str], window: Window, spouts: frozenset[str], clocks: WorkerClocks
+) -> list[Sample]:
     """A record per instance; CPU is spread over the whole window."""
-    seconds = max(window.length_ms, 1) / 1000.0
+    told = [json.loads(text) for text in notes]
+    own_s = clocks.used_s(told)
+    tasks_s: dict[tuple[str, str], float] = {}
+    for note in told:
+        worker = (note["host"], note["worker"])
+        tasks_s[worker] = tasks_s.get(worker, 0.0) + note["cpu_s"]
+    length_ms = max(window.length_ms, 1)
+    points = 1e5 / length_ms
     found = []
-    for text in notes:
-        note = json.loads(text)
+    for note in told:
+        worker = (note["host"], note["worker"])
         taken_in = float(sum(tuples for tuples, _ in note["inputs"].values()))
         is_spout = note["component"] in spouts
         found.append(
             Sample(
                 time_ms=window.end_ms,
-                window_ms=max(window.length_ms, 1),
+                window_ms=length_ms,
                 topology=window.topology,
                 component=note["component"],
                 task=int(note["task"]),
@@ -49,7 +81,10 @@ def samples(notes: Iterable[str], window: Window, spouts: frozenset[str]) -> lis
                 ),
                 produced=taken_in if is_spout else None,
                 process_ms=1e3 * note["wall_s"] / taken_in if taken_in else None,
-                cpu_points=100.0 * note["cpu_s"] / seconds,
+                cpu_points=points * note["cpu_s"],
+                worker_cpu_points=(
+                    points * (own_s[worker] + tasks_s[worker]) if worker in own_s else None
+                ),
                 latency_ms=float(window.length_ms) if is_spout else None,
                 uptime_s=window.uptime_s,
             )

@@ -16,9 +16,14 @@ VALUE = "value"
 
 @dataclass(frozen=True)
 class RateSource:
-    """Numbers from 0 on, so many in each batch; a batch that is run again has the same."""
+    """Numbers from 0 on, so many in each batch; a batch that is run again has the same.
+
+    With ``levels``, batches in turn leave out all but that part of them: at several loads, what a
+    tuple costs can be told from what a batch costs.
+    """
 
     rows_per_batch: int
+    levels: tuple[float, ...] = (1.0,)
 
     def stream(self, spark: SparkSession) -> DataFrame:
         return (
@@ -31,11 +36,19 @@ class RateSource:
 
     def numbered(self, batch: DataFrame) -> DataFrame:
         """The rows of a batch, told apart."""
+        if len(set(self.levels)) > 1:
+            rows = F.lit(self.rows_per_batch)
+            counts = F.array(*[F.lit(round(level * self.rows_per_batch)) for level in self.levels])
+            turn = F.pmod(F.floor(F.col(VALUE) / rows), F.lit(len(self.levels))) + 1
+            batch = batch.where(F.pmod(VALUE, rows) < F.element_at(counts, turn.cast("int")))
         return batch.withColumn(ID, F.col(VALUE))
 
     @property
     def about(self) -> str:
-        return f"{self.rows_per_batch:,} numbers a batch"
+        if len(set(self.levels)) == 1:
+            return f"{self.rows_per_batch:,} numbers a batch"
+        levels = " / ".join(f"{round(level * self.rows_per_batch):,}" for level in self.levels)
+        return f"{levels} numbers in a batch, in turn"
 
 
 @dataclass(frozen=True)
