@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from penstock.cli import options
+from penstock.cli import lab_demo, options
 from penstock.cli.output import say, show, write_json
 from penstock.engines import Engine, keeper
 from penstock.engines.lab.lab import WARM_UP_S
@@ -29,6 +29,11 @@ ClusterOut = Annotated[
     Path | None, typer.Option("--out", "-o", help="Write its machines as a cluster file.")
 ]
 DEFAULT_MACHINES = "90,50,30"
+
+
+app.command("demo", short_help="Run, measure, plan, and run again under the plan.")(
+    lab_demo.command
+)
 
 
 @app.command("up", short_help="Start a lab; it stays until lab down.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from dataclasses import replace
 
 import numpy as np
@@ -16,8 +16,10 @@ from penstock.schedulers.lost import without_machine
 
 def without_machines(plan: Plan, lost: Set[str]) -> Plan:
     """The plan on the machines that are left; an error where that cannot be."""
+    gone: list[str] = []
     for machine in sorted(lost):
-        plan = _without(plan, machine)
+        plan = _without(plan, machine, gone)
+        gone.append(machine)
     return plan
 
 
@@ -27,14 +29,15 @@ def part_left(before: Plan, after: Plan) -> float:
     return capacity(after.problem, after.placement).scale / whole if whole else 0.0
 
 
-def _without(plan: Plan, machine: str) -> Plan:
+def _without(plan: Plan, machine: str, gone: Sequence[str]) -> Plan:
     problem, placement = plan.problem, plan.placement
     number = problem.cluster.machine_index[machine]
     left = placement.machine != number
     components = np.unique(placement.component)
     if not np.array_equal(np.unique(placement.component[left]), components):
         # Some component ran nowhere else: the planner finds it a place.
-        found = without_machine(problem, placement, number)
+        terms = replace(problem.terms, avoid=(*problem.terms.avoid, *gone))
+        found = without_machine(problem.with_terms(terms), placement, number)
         if found is None:
             raise InputError(f"without {machine}, the machines that are left cannot run the plan")
         return replace(plan, placement=found)

@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -162,6 +163,12 @@ class Runner:
             commits.forget_before(f"{STATE}/{name}", number)
         self.on_batch(Batch(number, seconds, tuple(made)))
 
+    @cached_property
+    def _driver(self) -> str:
+        java = self.spark.sparkContext._jvm
+        assert java is not None
+        return str(java.java.lang.ProcessHandle.current().pid())
+
     def _samples(self, told: list[str], seconds: float) -> list[Sample]:
         spouts = frozenset(c.name for c in self.topology.components if c.kind is Kind.SPOUT)
         window = Window(
@@ -170,6 +177,7 @@ class Runner:
             topology=self.topology.name,
             run=self.folder.name,
             uptime_s=time.monotonic() - self._began,
+            driver=self._driver,
         )
         return samples(told, window, spouts, self._clocks)
 

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from penstock.engines.spark.code import Code, code_beside, load_code, shipped_code
-from penstock.engines.spark.deployment import PlaceBy
+from penstock.engines.spark.deployment import Deployment, PlaceBy
 from penstock.engines.spark.planned import PlanInForce, PlannedRun
-from penstock.engines.spark.runner import Batch
+from penstock.engines.spark.runner import Batch, Runner
 from penstock.engines.spark.sources import FileSource, RateSource, Source
 from penstock.errors import InputError
 from penstock.model.topology import Topology
+from penstock.telemetry.session import spark_session
 
 
 @dataclass(frozen=True)
@@ -64,4 +65,11 @@ def start(
         say(what)
         PlannedRun(
             order.master, graph, code, source, order.folder, in_force, on_batch, say, order.every_s
+        ).run(stop)
+        return
+    with spark_session(order.master, short=order.master.startswith("local")) as spark:
+        even = Deployment.evenly(graph, spark.sparkContext.defaultParallelism)
+        say(what)
+        Runner(
+            spark, graph, code, source, order.folder, lambda: even, on_batch, every_s=order.every_s
         ).run(stop)
