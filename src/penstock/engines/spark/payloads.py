@@ -23,7 +23,7 @@ class Payloads:
     def streams(self, component: str) -> dict[str, pa.Schema]:
         """What each stream of a component carries."""
         work = self.code.works[component]
-        if work.function is None:
+        if work.function is None and not any(work.streams.values()):
             return {DEFAULT_STREAM: self._passed_on(component)}
         return {stream: self._parsed(component, ddl) for stream, ddl in work.streams.items()}
 
