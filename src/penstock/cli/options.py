@@ -164,3 +164,11 @@ def stoppable_budget(
         yield budget
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def spark_config(settings: list[str]) -> dict[str, str]:
+    """``name=value`` pairs of ``--config``."""
+    wrong = [text for text in settings if "=" not in text]
+    if wrong:
+        raise UsageError(*(f"--config {text}: write name=value" for text in wrong))
+    return dict(text.split("=", 1) for text in settings)

@@ -61,6 +61,13 @@ def command(
     files_per_batch: Annotated[
         int, typer.Option("--files-per-batch", help="Files in each batch.", min=1)
     ] = 1,
+    kafka: Annotated[
+        str | None,
+        typer.Option("--kafka", help="Read a topic instead: kafka://broker:9092/topic."),
+    ] = None,
+    config: Annotated[
+        list[str] | None, typer.Option("--config", help="A setting of Spark's, name=value.")
+    ] = None,
     plan: Annotated[
         Path | None,
         typer.Option("--plan", help="Keep to this plan; a new one in its place is taken over."),
@@ -101,9 +108,21 @@ def command(
         folder = (out or Path(scratch) / "run").absolute()
         with options.stoppable_budget(stopping="ending after this batch") as budget:
             order = Order(
-                master, graph, home, code, rows, _parts(levels), every, files, files_per_batch,
-                plan, place_by, folder,
-            )  # fmt: skip
+                master=master,
+                topology=graph,
+                home=home,
+                code_file=code,
+                rows_per_batch=rows,
+                levels=_parts(levels),
+                every_s=every,
+                files=files,
+                files_per_batch=files_per_batch,
+                kafka=kafka,
+                plan=plan,
+                place_by=place_by,
+                folder=folder,
+                config=options.spark_config(config or []),
+            )
             began = time.monotonic()
 
             def stop() -> bool:

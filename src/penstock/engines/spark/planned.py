@@ -7,7 +7,7 @@ in a new one, and nothing moves back until a new plan says so.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -130,12 +130,13 @@ class PlannedRun:
     say: Callable[[str], None]
     every_s: float = 0.0
     lost_after_s: float = LOST_AFTER_S
+    config: Mapping[str, str] = field(default_factory=dict)
 
     def run(self, stop: Callable[[], bool]) -> None:
         while not stop():
             deployment = self.in_force.deployment
             require_placeable(self.master, deployment)
-            config = settings(deployment, self.in_force.machines_per_place)
+            config = settings(deployment, self.in_force.machines_per_place) | dict(self.config)
             with spark_session(self.master, config=config, short=True) as spark:
                 places = Places(spark)
                 places.adopt(deployment)

@@ -37,6 +37,10 @@ class ComponentFailed(PenstockError):
     """A function of the user's raised an exception."""
 
 
+class SparkEndedIt(PenstockError):
+    """Spark gave up: input that went away, a broker nobody answers at, a disk that is full."""
+
+
 class PlaceLost(PenstockError):
     """Instances are bound to a place where no executor is any more."""
 
@@ -201,10 +205,13 @@ class _PlaceWatch:
         return [place for place, seen in self._seen.items() if now - seen > self.lost_after_s]
 
 
-def _plain(error: Exception) -> Exception:
-    """A failure of a user's function in one line; any other as Spark has it."""
+def _plain(error: Exception) -> PenstockError:
+    """A failure of a user's function, or what Spark says, in one line."""
     told = re.search(f"{FAILED}(.*?){FAILED}", str(error), re.DOTALL)
-    return ComponentFailed(told.group(1)) if told else error
+    if told:
+        return ComponentFailed(told.group(1))
+    first = next((line.strip() for line in str(error).splitlines() if line.strip()), "no reason")
+    return SparkEndedIt(f"Spark ended the run: {first}")
 
 
 def _write_lines(path: Path, made: list[Sample]) -> None:

@@ -1,4 +1,4 @@
-"""Where a topology's input comes from: numbers at a rate, or lines of files as they appear."""
+"""Where a topology's input comes from: numbers at a rate, lines of files, values of a topic."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ from pyspark.sql import functions as F
 
 from penstock.engines.spark.instance import ID
 from penstock.errors import Finding, InputError
+from penstock.telemetry.source import kafka_stream
 
 VALUE = "value"
+#: Offsets of one partition of a topic fit into so many bits.
+_OFFSET_BITS = 44
 
 
 @dataclass(frozen=True)
@@ -77,4 +80,27 @@ class FileSource:
         return f"lines of {self.folder}, {self.files_per_batch} files a batch"
 
 
-Source = RateSource | FileSource
+@dataclass(frozen=True)
+class KafkaSource:
+    """Values of a topic as text, so many in each batch."""
+
+    #: ``kafka://broker:port/topic``
+    location: str
+    rows_per_batch: int
+
+    def stream(self, spark: SparkSession) -> DataFrame:
+        return kafka_stream(spark, self.location, self.rows_per_batch).select(
+            F.col("value").cast("string").alias(VALUE), "partition", "offset"
+        )
+
+    def numbered(self, batch: DataFrame) -> DataFrame:
+        """The rows of a batch, told apart by where the topic has them."""
+        place = F.shiftleft(F.col("partition").cast("long"), _OFFSET_BITS) + F.col("offset")
+        return batch.select(VALUE, place.alias(ID))
+
+    @property
+    def about(self) -> str:
+        return f"{self.location}, up to {self.rows_per_batch:,} values a batch"
+
+
+Source = RateSource | FileSource | KafkaSource

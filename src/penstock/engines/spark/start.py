@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from penstock.engines.spark.code import Code, code_beside, load_code, shipped_code
 from penstock.engines.spark.deployment import Deployment, PlaceBy
 from penstock.engines.spark.planned import PlanInForce, PlannedRun
 from penstock.engines.spark.runner import Batch, Runner
-from penstock.engines.spark.sources import FileSource, RateSource, Source
+from penstock.engines.spark.sources import FileSource, KafkaSource, RateSource, Source
 from penstock.errors import InputError
 from penstock.model.topology import Topology
 from penstock.telemetry.session import spark_session
@@ -29,10 +29,13 @@ class Order:
     levels: tuple[float, ...]
     every_s: float
     files: Path | None
+    kafka: str | None
     files_per_batch: int
     plan: Path | None
     place_by: PlaceBy
     folder: Path
+    #: Settings of Spark's that the user gives.
+    config: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def code(self) -> Code:
@@ -46,6 +49,8 @@ class Order:
 
     @property
     def source(self) -> Source:
+        if self.kafka is not None:
+            return KafkaSource(self.kafka, self.rows_per_batch)
         if self.files is not None:
             return FileSource(self.files, self.files_per_batch)
         return RateSource(self.rows_per_batch, self.levels)
@@ -64,10 +69,12 @@ def start(
         in_force = PlanInForce(order.plan, graph, order.place_by, say)
         say(what)
         PlannedRun(
-            order.master, graph, code, source, order.folder, in_force, on_batch, say, order.every_s
-        ).run(stop)
+            order.master, graph, code, source, order.folder, in_force, on_batch, say,
+            order.every_s, config=order.config,
+        ).run(stop)  # fmt: skip
         return
-    with spark_session(order.master, short=order.master.startswith("local")) as spark:
+    is_short = order.master.startswith("local")
+    with spark_session(order.master, config=order.config, short=is_short) as spark:
         even = Deployment.evenly(graph, spark.sparkContext.defaultParallelism)
         say(what)
         Runner(
