@@ -100,7 +100,7 @@ def spark_session(
 ) -> Iterator[SparkSession]:
     """A session that ends with the block, and a scratch folder with it.
 
-    ``short`` says that the work is small: Java then compiles in haste instead of well. Inside a
+    ``short`` says that Java's work is small: it then compiles in haste instead of well. Inside a
     program that has a session, that one is used as it is, and goes on.
     """
     java_home = require_spark()
@@ -143,7 +143,7 @@ def _defaults(
     settings = {
         "spark.driver.memory": driver_memory,
         "spark.driver.extraJavaOptions": (f"-Dlog4j2.configurationFile=file:{log} {java}"),
-        "spark.executor.extraJavaOptions": _JAVA_OPTIONS,
+        "spark.executor.extraJavaOptions": java,
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.warehouse.dir": f"{scratch}/warehouse",
         "spark.sql.execution.arrow.pyspark.enabled": "true",

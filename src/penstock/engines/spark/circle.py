@@ -45,7 +45,7 @@ _FIRST_LOOK_ROWS, _FIRST_LOOK_LEVELS, _FIRST_LOOK_BATCHES = 15_000, (0.2, 1.0), 
 #: Costs are measured at these parts of the highest load, in turn, a batch so often.
 MEASURE_LEVELS, MEASURE_EVERY_S = (0.2, 0.6, 1.0), 6.0
 #: The highest load takes this part of the slowest machine; the rest is for Spark's own work.
-_FILL = 0.7
+_FILL = 0.4
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Circle:
             "spark.executor.cores": "1",
             "spark.executor.memory": f"{EXECUTOR_MB}m",
         }
-        with spark_session(self.master, config=config) as spark:
+        with spark_session(self.master, config=config, short=True) as spark:
             yield spark
 
     @contextmanager
@@ -114,7 +114,8 @@ class Circle:
         """A session for a plan, with executors at all its places."""
         deployment = Deployment.of(plan, self.topology.name, PlaceBy.TYPE)
         machines = int(plan.problem.cluster.machines_per_type.max())
-        with spark_session(self.master, config=settings(deployment, machines)) as spark:
+        config = settings(deployment, machines)
+        with spark_session(self.master, config=config, short=True) as spark:
             places = Places(spark)
             places.adopt(deployment)
             yield spark, deployment, places

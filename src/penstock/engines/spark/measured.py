@@ -1,8 +1,8 @@
 """What instances measured during a batch, as telemetry records.
 
-CPU of an instance is what its Python process used for it, and its part of what the executor around
-it used to move rows in and out: without instances the executor would do nothing. Where the executor
-is the driver too (local masters), that part is not known and left out.
+CPU of an instance is what its Python process used for it. Its executor is the worker: what that used
+besides, to move packets and for itself, is the worker's own, which the pipeline measures per machine
+type. Where the executor is the driver too (local masters), that is not known and left out.
 """
 
 from __future__ import annotations
@@ -54,21 +54,14 @@ def samples(
     used_s = clocks.used_s(told)
     own_s = {w: used for w, used in used_s.items() if w[1] != window.driver}
     tasks_s: dict[tuple[str, str], float] = {}
-    moved: dict[tuple[str, str], float] = {}
     for note in told:
         worker = (note["host"], note["worker"])
         tasks_s[worker] = tasks_s.get(worker, 0.0) + note["cpu_s"]
-        moved[worker] = moved.get(worker, 0.0) + _moved(note)
     length_ms = max(window.length_ms, 1)
     points = 1e5 / length_ms
     found = []
     for note in told:
         worker = (note["host"], note["worker"])
-        cpu_s: float | None = note["cpu_s"]
-        if worker in own_s:
-            cpu_s = note["cpu_s"] + own_s[worker] * _moved(note) / moved[worker]
-        elif worker[1] != window.driver:
-            cpu_s = None  # an executor's first batch: what it used until then was its start
         taken_in = float(sum(tuples for tuples, _ in note["inputs"].values()))
         is_spout = note["component"] in spouts
         found.append(
@@ -89,7 +82,7 @@ def samples(
                 ),
                 produced=taken_in if is_spout else None,
                 process_ms=1e3 * note["wall_s"] / taken_in if taken_in else None,
-                cpu_points=None if cpu_s is None else points * cpu_s,
+                cpu_points=points * note["cpu_s"],
                 worker_cpu_points=(
                     points * (own_s[worker] + tasks_s[worker]) if worker in own_s else None
                 ),
@@ -98,12 +91,6 @@ def samples(
             )
         )
     return sorted(found, key=lambda sample: sample.task)
-
-
-def _moved(note: Mapping[str, Any]) -> float:
-    """Bytes in and out of an instance; a little for one that had none, as it was asked too."""
-    sizes = [size for side in ("inputs", "outputs") for _, size in note[side].values()]
-    return 1.0 + float(sum(sizes))
 
 
 def _inputs(counted: dict[str, list[float]]) -> tuple[Input, ...]:

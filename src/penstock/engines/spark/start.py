@@ -73,8 +73,8 @@ def start(
             order.every_s, config=order.config,
         ).run(stop)  # fmt: skip
         return
-    is_short = order.master.startswith("local")
-    with spark_session(order.master, config=order.config, short=is_short) as spark:
+    # Java moves packets and does little else: compiled in haste is well enough.
+    with spark_session(order.master, config=order.config, short=True) as spark:
         even = Deployment.evenly(graph, spark.sparkContext.defaultParallelism)
         say(what)
         Runner(
