@@ -68,6 +68,7 @@ FIELDS: list[tuple[str, Place, str]] = [
     (_T, ("priority",), "whole"),
     (_T, ("demand_per_s",), "positive"),
     (_T, ("worker_max_heap_mb",), "positive"),
+    (_T, ("topology_version",), "text"),
     (_T, ("components",), "mapping"),
     (_T, _SPLIT, "mapping"),
     (_T, (*_SPLIT, "profile"), "text"),
