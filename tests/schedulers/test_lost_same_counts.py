@@ -1,13 +1,13 @@
 """A lost machine in an engine that cannot start or end instances."""
 
 import pytest
+from tests.builders import cluster, nasiri, place, profile, solve, topology
 
 from penstock.evaluate.capacity import capacity
 from penstock.model.placement import Placement
 from penstock.model.problem import build
 from penstock.schedulers.base import Budget
 from penstock.schedulers.lost_same_counts import contingencies_same_counts
-from tests.builders import cluster, nasiri, place, profile, solve, topology
 
 
 def test_what_ran_on_the_lost_machine_moves_and_nothing_else():

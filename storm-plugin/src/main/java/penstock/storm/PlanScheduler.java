@@ -79,7 +79,7 @@ public final class PlanScheduler implements IScheduler {
     }
 
     private void followPlan(Topologies topologies, Cluster cluster, Set<String> placed, Map<String, String> statuses) {
-        PlanSource.Known known = source.look();
+        PlanFile.Known known = source.look();
         Plan plan = known.plan();
         Map<String, Map<ExecutorDetails, WorkerSlot>> after = new HashMap<>();
         if (plan == null) {
