@@ -143,6 +143,15 @@ def problem(
     return built if terms is None else built.with_terms(_terms(terms))
 
 
+def profile(source: Profile | Source) -> Profile:
+    """A profile from a file, a dict or the name of a shipped one."""
+    findings: list[Finding] = []
+    costs = _resolve(source, Profile, "profile", findings)
+    if costs is None:
+        raise InputError(*findings)
+    return costs
+
+
 def plan(
     problem: Problem,
     scheduler: str = DEFAULT_SCHEDULER,

@@ -114,7 +114,7 @@ final class Answers {
                 "topology.version", "topology.workers", "topology.priority", "topology.worker.max.heap.size.mb",
                 "topology.acker.executors", "topology.component.resources.onheap.memory.mb",
                 "topology.component.resources.offheap.memory.mb", "topology.component.cpu.pcore.percent",
-                WeightedGrouping.FILE)) {
+                "topology.blobstore.map", WeightedGrouping.FILE)) {
             answer.put(name, settings.get(name));
         }
         answer.put("components", components);
@@ -179,14 +179,15 @@ final class Answers {
         for (SupervisorSummary supervisor : connection.nimbus().getClusterInfo().get_supervisors()) {
             List<WorkerSummary> workers = connection.nimbus()
                     .getSupervisorPageInfo(supervisor.get_supervisor_id(), null, true).get_worker_summaries();
-            for (WorkerSummary worker : workers) {
+            // Thrift leaves an empty list out.
+            for (WorkerSummary worker : workers == null ? List.<WorkerSummary>of() : workers) {
                 if (worker.get_topology_id().equals(id)) {
                     supervisors.put(worker.get_host() + ":" + worker.get_port(), worker.get_supervisor_id());
                 }
             }
         }
         List<Object> executors = new ArrayList<>();
-        for (ExecutorSummary executor : info.get_executors()) {
+        for (ExecutorSummary executor : executorsOf(info)) {
             Map<String, Object> entry = place(executor);
             entry.put("supervisor", supervisors.get(executor.get_host() + ":" + executor.get_port()));
             executors.add(entry);
@@ -205,6 +206,10 @@ final class Answers {
         return connection.nimbus().getTopologyInfoWithOpts(id, options);
     }
 
+    private static List<ExecutorSummary> executorsOf(TopologyInfo info) {
+        return info.get_executors() == null ? List.of() : info.get_executors();
+    }
+
     private static Map<String, Object> place(ExecutorSummary executor) {
         Map<String, Object> entry = new LinkedHashMap<>();
         entry.put("component", executor.get_component_id());
@@ -219,7 +224,7 @@ final class Answers {
     /** Tuples of every executor since it started, by stream. */
     Map<String, Object> statistics(String id) throws Exception {
         List<Object> executors = new ArrayList<>();
-        for (ExecutorSummary executor : info(id).get_executors()) {
+        for (ExecutorSummary executor : executorsOf(info(id))) {
             ExecutorStats stats = executor.get_stats();
             if (stats == null) {
                 continue;

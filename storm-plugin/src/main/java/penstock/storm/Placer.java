@@ -82,14 +82,14 @@ final class Placer {
     Decision decide() throws PlanException {
         Set<String> lost = lost();
         if (cluster.getUnassignedExecutors(topology).isEmpty() && !anyMovesAway(lost)) {
-            return Decision.nothing(standing());
+            return Decision.nothing(standing(lost));
         }
         while (true) {
             try {
                 return decide(lost);
             } catch (NoRoom full) {
                 if (cluster.getUnassignedExecutors(topology).isEmpty()) {
-                    return Decision.nothing(standing() + "; its contingency waits: " + full.getMessage());
+                    return Decision.nothing(standing(lost) + "; its contingency waits: " + full.getMessage());
                 }
                 // Of a topology that runs, the executors must go somewhere: the machine is as good as lost.
                 if (now.isEmpty() || !lost.add(full.machine)) {
@@ -131,11 +131,13 @@ final class Placer {
     }
 
     /** How a topology that lacks nothing stands to the plan. */
-    private String standing() throws PlanException {
+    private String standing(Set<String> lost) throws PlanException {
         int elsewhere = elsewhere();
-        return elsewhere == 0
-                ? "placed as plan " + plan.id() + " says"
-                : elsewhere + " executors are not where plan " + plan.id() + " has them; a rebalance moves them";
+        if (elsewhere == 0) {
+            return "placed as plan " + plan.id() + " says";
+        }
+        String why = lost.isEmpty() ? "; a rebalance moves them" : ": lost " + String.join(", ", lost);
+        return elsewhere + " executors are not where plan " + plan.id() + " has them" + why;
     }
 
     private Plan.Place placeOf(ExecutorDetails executor) {

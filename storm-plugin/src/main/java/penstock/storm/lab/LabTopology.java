@@ -31,9 +31,6 @@ public final class LabTopology {
     static final double HIGH_MS = 2.93;
     private static final int MOST_TASKS = 8;
 
-    /** Where a component's tuples come from; words are grouped by value, everything else is divided. */
-    private record Input(String component, boolean byValue) {}
-
     private final TopologyBuilder builder = new TopologyBuilder();
     private final Map<?, ?> options;
 

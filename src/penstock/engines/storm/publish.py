@@ -1,0 +1,305 @@
+"""Puts a plan in force on a running Storm, and takes it back if Storm does not follow.
+
+The plan file is replaced in one step, then each topology that changes is rebalanced: Storm stops
+its spouts, gives every executor its new place, and restarts the workers whose executors are others.
+The placement is read back until it is the plan's. If it does not become so in time, the placement
+from before is put in force in the same way, as a plan of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from penstock.change.diff import Changes, diff
+from penstock.change.guard import differences, places_of
+from penstock.change.in_force import plan_in_force
+from penstock.engines.storm.bridge import Bridge, BridgeError
+from penstock.engines.storm.daemons import PLAN_FILE, SCHEDULER_CLASS
+from penstock.engines.storm.from_nimbus import seen_by_nimbus
+from penstock.engines.storm.seen import ACKER, Seen, snapshot_of, without_ackers
+from penstock.errors import Finding, InputError, PenstockError
+from penstock.files.store import dumps
+from penstock.files.writer import write_text
+from penstock.model.plan import Deployed, Plan
+from penstock.model.snapshot import Snapshot
+
+#: From the order to the new assignment, and a worker's start, as measured on a quiet machine.
+_ASSIGNS_WITHIN_S = 3.0
+_WORKER_STARTS_S = 8.0
+_LOOK_EVERY_S = 1.0
+_ID_DIGITS = 8
+
+
+class NotFollowed(PenstockError):
+    """Storm did not come to the plan's placement; the one from before is in force again, or not."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """What one topology goes through."""
+
+    topology: str
+    #: Components whose number of executors changes, with the new number.
+    executors: Mapping[str, int]
+    workers_restarted: int
+    workers: int
+
+    @property
+    def pauses(self) -> bool:
+        return self.workers_restarted > 0 or bool(self.executors)
+
+    def pause_s(self, wait_s: float) -> float:
+        """An estimate: how long no new tuples are taken in."""
+        return wait_s + _ASSIGNS_WITHIN_S + _WORKER_STARTS_S if self.pauses else 0.0
+
+
+@dataclass(frozen=True)
+class Publication:
+    """Everything that putting a plan in force would do."""
+
+    plan: Plan
+    before: Plan
+    changes: Changes
+    steps: tuple[Step, ...]
+
+    @property
+    def any(self) -> bool:
+        return self.changes.any or any(step.pauses for step in self.steps)
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What was done. ``outcome``: begun, applied, rolled back, not rolled back."""
+
+    plan_id: str
+    outcome: str
+    began_s: float
+    ended_s: float
+    plan_file: str
+    steps: tuple[Step, ...]
+    moves: int
+    placed_after_s: Mapping[str, float] = field(default_factory=dict)
+    trouble: tuple[str, ...] = ()
+    backup: str = ""
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "format": "penstock/receipt",
+            "version": 1,
+            "plan": self.plan_id,
+            "outcome": self.outcome,
+            "began_s": self.began_s,
+            "ended_s": self.ended_s,
+            "plan_file": self.plan_file,
+            "backup": self.backup,
+            "moves": self.moves,
+            "topologies": [
+                {
+                    "topology": step.topology,
+                    "executors": dict(step.executors),
+                    "workers_restarted": step.workers_restarted,
+                    "workers": step.workers,
+                    "placed_after_s": self.placed_after_s.get(step.topology),
+                }
+                for step in self.steps
+            ],
+            "trouble": list(self.trouble),
+        }
+
+
+def prepare(plan: Plan, snapshot: Snapshot) -> Publication:
+    """What would change; nothing is touched."""
+    mine = {t.name for t in plan.problem.topologies}
+    kept = [i for i, t in enumerate(snapshot.topologies) if t.name in mine]
+    narrowed = replace(
+        snapshot,
+        topologies=tuple(snapshot.topologies[i] for i in kept),
+        deployed=tuple(snapshot.deployed[i] for i in kept),
+    )
+    if not any(ACKER in t.index for t in plan.problem.topologies):
+        narrowed = without_ackers(narrowed)
+    before = plan_in_force(narrowed, plan.problem.profile if _covers(plan, narrowed) else None)
+    steps = tuple(_step(d.topology, places_of(plan, d.topology), d) for d in narrowed.deployed)
+    return Publication(plan, before, diff(before, plan), steps)
+
+
+def _covers(plan: Plan, snapshot: Snapshot) -> bool:
+    """Whether the plan's profile knows the machine types that are there now."""
+    profile = plan.problem.profile
+    rows = set(plan.problem.cost_rows)
+    return profile is not None and profile.covers(rows, {t.name for t in snapshot.cluster.types})
+
+
+def _step(topology: str, planned: Mapping[str, tuple[tuple[str, int], ...]], now: Deployed) -> Step:
+    running = {name: places for name, places in now.components if name in planned}
+    counts = {
+        name: len(places)
+        for name, places in planned.items()
+        if len(places) != len(running.get(name, ()))
+    }
+    old, new = _workers(running), _workers(planned)
+    return Step(topology, counts, sum(worker not in old for worker in new), len(new))
+
+
+def _workers(
+    components: Mapping[str, tuple[tuple[str, int], ...]],
+) -> list[tuple[str, frozenset[tuple[str, int, int]]]]:
+    """Machine and executors of every worker; with another count, executors have other tasks."""
+    held: dict[tuple[str, int], set[tuple[str, int, int]]] = {}
+    for name, places in components.items():
+        for number, place in enumerate(places):
+            held.setdefault(place, set()).add((name, number, len(places)))
+    return [(machine, frozenset(executors)) for (machine, _), executors in held.items()]
+
+
+def plan_file_of(snapshot: Snapshot, given: Path | None) -> Path:
+    """Where Nimbus reads the plan, which must be a place that we can write to."""
+    scheduler = snapshot.settings.get("storm.scheduler")
+    if scheduler != SCHEDULER_CLASS:
+        message = (
+            f"Nimbus places by {scheduler or 'its default scheduler'}; set storm.scheduler: "
+            f"{SCHEDULER_CLASS} in its storm.yaml (docs/storm.md)"
+        )
+        raise InputError(message)
+    path = given or Path(snapshot.settings.get(PLAN_FILE, ""))
+    if str(path) == ".":
+        raise InputError(f"Nimbus has no {PLAN_FILE}; set it, or name the file with --plan-file")
+    if not path.parent.is_dir():
+        message = (
+            "its folder is not on this machine; run this on Nimbus' machine, or name with "
+            "--plan-file where it is mounted here"
+        )
+        raise InputError(Finding(message, str(path)))
+    return path
+
+
+@dataclass(frozen=True)
+class Publisher:
+    """Carries out a publication over a bridge; clock and waiting are arguments."""
+
+    bridge: Bridge
+    plan_file: Path
+    say: Callable[[str], None]
+    keep: Callable[[Receipt], None]
+    wait_s: int = 2
+    within_s: float = 120.0
+    clock: Callable[[], float] = time.time
+    sleep: Callable[[float], None] = time.sleep
+
+    def publish(self, publication: Publication) -> Receipt:
+        """The plan in force, or an error that says what is in force instead."""
+        text = dumps(publication.plan)
+        old = self.plan_file.read_bytes() if self.plan_file.exists() else None
+        backup = self.plan_file.with_name(self.plan_file.name + ".before")
+        if old is not None:
+            write_text(backup, old.decode("utf-8", errors="replace"))
+        receipt = Receipt(
+            plan_id=hashlib.sha256(text.encode()).hexdigest()[:_ID_DIGITS],
+            outcome="begun",
+            began_s=self.clock(),
+            ended_s=self.clock(),
+            plan_file=str(self.plan_file),
+            steps=publication.steps,
+            moves=publication.changes.moves,
+            backup=str(backup) if old is not None else "",
+        )
+        # Before anything is touched: who is killed from here on leaves a trace of what was meant.
+        self.keep(receipt)
+        write_text(self.plan_file, text)
+        placed, trouble = self._put_in_force(publication.plan, publication.steps)
+        if not trouble:
+            done = replace(receipt, outcome="applied", ended_s=self.clock(), placed_after_s=placed)
+            self.keep(done)
+            return done
+        self.say("Storm does not follow the plan; going back to the placement from before")
+        back = self._go_back(publication, old)
+        outcome = "rolled back" if not back else "not rolled back"
+        trouble = [*trouble, *back]
+        self.keep(replace(receipt, outcome=outcome, ended_s=self.clock(), trouble=tuple(trouble)))
+        raise NotFollowed(*trouble, f"{outcome}; see the receipt")
+
+    def _put_in_force(
+        self, plan: Plan, steps: tuple[Step, ...]
+    ) -> tuple[dict[str, float], list[str]]:
+        """Seconds until each topology was placed, and what is not as planned in the end."""
+        began = self.clock()
+        for step in steps:
+            if not step.pauses:
+                continue
+            self.say(f"rebalancing {step.topology}: {step.workers_restarted} workers restart")
+            try:
+                self.bridge.ask(
+                    "rebalance",
+                    name=step.topology,
+                    wait_s=self.wait_s,
+                    executors=dict(step.executors) or None,
+                )
+            except BridgeError as error:
+                return {}, [str(error)]
+        return self._wait(plan, began)
+
+    def _wait(self, plan: Plan, began: float) -> tuple[dict[str, float], list[str]]:
+        wanted = {t.name: places_of(plan, t.name) for t in plan.problem.topologies}
+        placed: dict[str, float] = {}
+        trouble: list[str] = []
+        while len(placed) < len(wanted):
+            try:
+                seen = seen_by_nimbus(self.bridge)
+            except BridgeError as error:
+                # Nimbus may be away for a moment; the deadline decides.
+                trouble = [str(error)]
+            else:
+                trouble = self._compare(seen, wanted, placed, self.clock() - began)
+            if not trouble:
+                break
+            if self.clock() - began > self.within_s:
+                return placed, trouble
+            self.sleep(_LOOK_EVERY_S)
+        return placed, []
+
+    @staticmethod
+    def _compare(
+        seen: Seen,
+        wanted: Mapping[str, Mapping[str, tuple[tuple[str, int], ...]]],
+        placed: dict[str, float],
+        now_s: float,
+    ) -> list[str]:
+        snapshot = snapshot_of(seen)
+        running = {d.topology: d for d in snapshot.deployed}
+        trouble = []
+        for name, places in wanted.items():
+            if name not in running:
+                trouble.append(f"{name} does not run any more")
+                continue
+            differs = differences(places, running[name])
+            if not differs:
+                placed.setdefault(name, round(now_s, 3))
+            said = snapshot.statuses.get(name, "")
+            trouble += [f"{name}: {text} ({said})" for text in differs]
+        return trouble
+
+    def _go_back(self, publication: Publication, old: bytes | None) -> list[str]:
+        """The placement from before, exactly; then the plan file from before."""
+        write_text(self.plan_file, dumps(publication.before))
+        counts = {
+            t.name: {name: len(p) for name, p in places_of(publication.before, t.name).items()}
+            for t in publication.before.problem.topologies
+        }
+        steps = tuple(
+            replace(
+                s, executors={c: counts[s.topology][c] for c in s.executors}, workers_restarted=1
+            )
+            for s in publication.steps
+        )
+        _, trouble = self._put_in_force(publication.before, steps)
+        if trouble:
+            return trouble
+        if old is None:
+            self.plan_file.unlink(missing_ok=True)
+        else:
+            write_text(self.plan_file, old.decode("utf-8", errors="replace"))
+        return []
