@@ -32,10 +32,13 @@ def seen_by_nimbus(bridge: Bridge) -> Seen:
     except BridgeError:
         # A secured ZooKeeper answers daemons only; a mapping of types must do then.
         meta = {}
+    hosts = [s["host"] for s in cluster["supervisors"]]
+    # Just after a change Nimbus knows a worker's host before its supervisor.
+    alone = {s["host"]: s["id"] for s in cluster["supervisors"] if hosts.count(s["host"]) == 1}
     return Seen(
         source="Nimbus",
         machines=tuple(_machine(s, meta.get(s["id"], {})) for s in cluster["supervisors"]),
-        topologies=tuple(_topology(bridge, t) for t in cluster["topologies"]),
+        topologies=tuple(_topology(bridge, t, alone) for t in cluster["topologies"]),
         settings={key: str(value) for key, value in cluster["settings"].items()},
     )
 
@@ -55,7 +58,9 @@ def _machine(said: Mapping[str, Any], meta: Mapping[str, Any]) -> SeenMachine:
     )
 
 
-def _topology(bridge: Bridge, summary: Mapping[str, Any]) -> SeenTopology:
+def _topology(
+    bridge: Bridge, summary: Mapping[str, Any], supervisors: Mapping[str, str]
+) -> SeenTopology:
     said = bridge.ask("topology", topology=summary["id"])
     where = bridge.ask("assignments", topology=summary["id"])
     counts = {
@@ -64,7 +69,8 @@ def _topology(bridge: Bridge, summary: Mapping[str, Any]) -> SeenTopology:
     }
     components = tuple(_component(n, c, said) for n, c in sorted(said["components"].items()))
     executors = tuple(
-        _executor(e, counts.get((e["component"], e["first_task"]), {})) for e in where["executors"]
+        _executor(e, counts.get((e["component"], e["first_task"]), {}), supervisors)
+        for e in where["executors"]
     )
     version = summary.get("topology_version") or said.get("topology.version")
     return SeenTopology(
@@ -101,13 +107,15 @@ def _component(name: str, said: Mapping[str, Any], topology: Mapping[str, Any]) 
     )
 
 
-def _executor(said: Mapping[str, Any], counts: Mapping[str, Any]) -> SeenExecutor:
+def _executor(
+    said: Mapping[str, Any], counts: Mapping[str, Any], supervisors: Mapping[str, str]
+) -> SeenExecutor:
     executed = counts.get("executed")
     return SeenExecutor(
         component=said["component"],
         first_task=said["first_task"],
         last_task=said["last_task"],
-        supervisor=said.get("supervisor") or said["host"],
+        supervisor=said.get("supervisor") or supervisors.get(said["host"], said["host"]),
         port=said["port"],
         uptime_s=float(said["uptime_s"]),
         emitted=counts.get("emitted", {}),

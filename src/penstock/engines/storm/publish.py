@@ -20,7 +20,7 @@ from penstock.change.in_force import plan_in_force
 from penstock.engines.storm.bridge import Bridge, BridgeError
 from penstock.engines.storm.daemons import PLAN_FILE, SCHEDULER_CLASS
 from penstock.engines.storm.from_nimbus import seen_by_nimbus
-from penstock.engines.storm.seen import ACKER, Seen, snapshot_of, without_ackers
+from penstock.engines.storm.seen import ACKER, snapshot_of, without_ackers
 from penstock.errors import Finding, InputError, PenstockError
 from penstock.files.store import dumps
 from penstock.files.writer import write_text
@@ -31,7 +31,13 @@ from penstock.model.snapshot import Snapshot
 _ASSIGNS_WITHIN_S = 3.0
 _WORKER_STARTS_S = 8.0
 _LOOK_EVERY_S = 1.0
+#: Going back is given this long at least, however impatient the going forth was.
+_GOES_BACK_WITHIN_S = 60.0
+#: Differences that are listed of one topology.
+_SHOWN = 3
 _ID_DIGITS = 8
+#: The setting of a topology that says where its workers read shares.
+SHARES_FILE = "penstock.shares.file"
 
 
 class NotFollowed(PenstockError):
@@ -210,7 +216,8 @@ class Publisher:
         # Before anything is touched: who is killed from here on leaves a trace of what was meant.
         self.keep(receipt)
         write_text(self.plan_file, text)
-        placed, trouble = self._put_in_force(publication.plan, publication.steps)
+        self._bring_shares(publication.plan)
+        placed, trouble = self._put_in_force(publication.plan, publication.steps, self.within_s)
         if not trouble:
             done = replace(receipt, outcome="applied", ended_s=self.clock(), placed_after_s=placed)
             self.keep(done)
@@ -222,8 +229,31 @@ class Publisher:
         self.keep(replace(receipt, outcome=outcome, ended_s=self.clock(), trouble=tuple(trouble)))
         raise NotFollowed(*trouble, f"{outcome}; see the receipt")
 
+    def _bring_shares(self, plan: Plan) -> None:
+        """Workers read shares where their topology says: from a file, or from a blob of Storm's."""
+        if not plan.placement.has_shares:
+            return
+        running = {t["name"]: t["id"] for t in self.bridge.ask("cluster")["topologies"]}
+        for topology in plan.problem.topologies:
+            said = self.bridge.ask("topology", topology=running[topology.name])
+            given = said.get(SHARES_FILE)
+            if given is None:
+                self.say(f"{topology.name} has no {SHARES_FILE}: its streams stay divided evenly")
+                continue
+            blobs = (said.get("topology.blobstore.map") or {}).items()
+            key = next((k for k, blob in blobs if (blob or {}).get("localname", k) == given), None)
+            if key is not None:
+                self.bridge.ask("put-blob", key=key, file=str(self.plan_file.absolute()))
+            elif Path(given).is_absolute() and Path(given).parent.is_dir():
+                if Path(given) != self.plan_file:
+                    write_text(Path(given), dumps(plan))
+            else:
+                self.say(
+                    f"copy the plan to {given} on every worker's machine: shares are read there"
+                )
+
     def _put_in_force(
-        self, plan: Plan, steps: tuple[Step, ...]
+        self, plan: Plan, steps: tuple[Step, ...], within_s: float
     ) -> tuple[dict[str, float], list[str]]:
         """Seconds until each topology was placed, and what is not as planned in the end."""
         began = self.clock()
@@ -231,6 +261,14 @@ class Publisher:
             if not step.pauses:
                 continue
             self.say(f"rebalancing {step.topology}: {step.workers_restarted} workers restart")
+            refused = self._rebalance(step, began + within_s)
+            if refused:
+                return {}, [refused]
+        return self._wait(plan, began, within_s)
+
+    def _rebalance(self, step: Step, deadline: float) -> str:
+        """Gives the order; Nimbus takes none while another is under way. Empty, or why not."""
+        while True:
             try:
                 self.bridge.ask(
                     "rebalance",
@@ -239,36 +277,40 @@ class Publisher:
                     executors=dict(step.executors) or None,
                 )
             except BridgeError as error:
-                return {}, [str(error)]
-        return self._wait(plan, began)
+                if error.kind not in ("failed", "not-reached") or self.clock() > deadline:
+                    return str(error)
+                self.sleep(_LOOK_EVERY_S)
+            else:
+                return ""
 
-    def _wait(self, plan: Plan, began: float) -> tuple[dict[str, float], list[str]]:
+    def _wait(
+        self, plan: Plan, began: float, within_s: float
+    ) -> tuple[dict[str, float], list[str]]:
         wanted = {t.name: places_of(plan, t.name) for t in plan.problem.topologies}
         placed: dict[str, float] = {}
         trouble: list[str] = []
         while len(placed) < len(wanted):
             try:
-                seen = seen_by_nimbus(self.bridge)
-            except BridgeError as error:
-                # Nimbus may be away for a moment; the deadline decides.
+                snapshot = snapshot_of(seen_by_nimbus(self.bridge))
+            except (BridgeError, InputError) as error:
+                # Nimbus may be away for a moment, or between two placements; the deadline decides.
                 trouble = [str(error)]
             else:
-                trouble = self._compare(seen, wanted, placed, self.clock() - began)
+                trouble = self._compare(snapshot, wanted, placed, self.clock() - began)
             if not trouble:
                 break
-            if self.clock() - began > self.within_s:
+            if self.clock() - began > within_s:
                 return placed, trouble
             self.sleep(_LOOK_EVERY_S)
         return placed, []
 
     @staticmethod
     def _compare(
-        seen: Seen,
+        snapshot: Snapshot,
         wanted: Mapping[str, Mapping[str, tuple[tuple[str, int], ...]]],
         placed: dict[str, float],
         now_s: float,
     ) -> list[str]:
-        snapshot = snapshot_of(seen)
         running = {d.topology: d for d in snapshot.deployed}
         trouble = []
         for name, places in wanted.items():
@@ -278,8 +320,10 @@ class Publisher:
             differs = differences(places, running[name])
             if not differs:
                 placed.setdefault(name, round(now_s, 3))
-            said = snapshot.statuses.get(name, "")
-            trouble += [f"{name}: {text} ({said})" for text in differs]
+                continue
+            more = f" and {len(differs) - _SHOWN} more" if len(differs) > _SHOWN else ""
+            said = snapshot.statuses.get(name) or "the scheduler says nothing"
+            trouble.append(f"{name}: {', '.join(differs[:_SHOWN])}{more}; {said}")
         return trouble
 
     def _go_back(self, publication: Publication, old: bytes | None) -> list[str]:
@@ -295,7 +339,8 @@ class Publisher:
             )
             for s in publication.steps
         )
-        _, trouble = self._put_in_force(publication.before, steps)
+        within_s = max(self.within_s, _GOES_BACK_WITHIN_S)
+        _, trouble = self._put_in_force(publication.before, steps, within_s)
         if trouble:
             return trouble
         if old is None:
