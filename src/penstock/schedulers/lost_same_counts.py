@@ -20,6 +20,7 @@ from penstock.model.placement import Placement
 from penstock.model.plan import Contingency
 from penstock.model.problem import Problem
 from penstock.schedulers.base import Budget
+from penstock.schedulers.lost import when_lost
 
 
 def contingencies_same_counts(
@@ -30,7 +31,7 @@ def contingencies_same_counts(
     for number, machine in enumerate(placement.machines_used.tolist()):
         if budget.spent(number):
             return ()
-        found.append(_contingency(problem, placement, machine))
+        found.append(_contingency(when_lost(problem, machine), placement, machine))
     return tuple(found)
 
 

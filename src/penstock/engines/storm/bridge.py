@@ -66,7 +66,7 @@ class Bridge:
         try:
             self._process.stdin.write(json.dumps(request) + "\n")
             self._process.stdin.flush()
-        except OSError:
+        except (OSError, ValueError):  # ended, or closed by us
             raise self._ended() from None
         answer = json.loads(self._line(within_s, f"does not answer to {what}"))
         if answer.get("id") != self._next_id:

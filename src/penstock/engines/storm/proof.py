@@ -1,7 +1,7 @@
 """Whether every tuple that was acked arrived: what the lab's spouts and sinks wrote down.
 
-Spouts write the ids that were acked, sinks the ids that arrived before they acked them, one per line
-and straight to the operating system, so that a killed process loses none.
+Spouts write the ids that were acked, sinks the ids that arrived before they acked them, one per
+line and straight to the operating system, so that a killed process loses none.
 """
 
 from __future__ import annotations
