@@ -42,12 +42,19 @@ class StormLab:
         with open_bridge(conf_dir=self.storm_yaml.parent) as bridge:
             yield bridge
 
-    def start(self, name: str, main: str, settings: dict[str, object], *jars: Path) -> None:
+    def start(
+        self,
+        name: str,
+        main: str,
+        settings: dict[str, object],
+        jars: tuple[Path, ...] = (),
+        arguments: tuple[str, ...] = (),
+    ) -> None:
         folder = self.folder / name
         daemons.write_settings(folder, settings)
         with (folder / "out.log").open("ab") as log:
             self.processes[name] = subprocess.Popen(
-                daemons.command(self.java, self.home, main, folder, jars=jars),
+                daemons.command(self.java, self.home, main, folder, jars=jars, arguments=arguments),
                 cwd=folder,
                 env=os.environ | {"STORM_CONF_DIR": str(folder)},
                 stdin=subprocess.DEVNULL,
@@ -91,10 +98,11 @@ def storm_lab(folder: Path) -> Iterator[StormLab]:
         stack.callback(lab.end)
         zookeeper, nimbus, *ports = _free_ports(2 + 3 * len(MACHINES))
         shared = daemons.shared_settings(zookeeper, nimbus, folder)
-        lab.start("zookeeper", daemons.ZOOKEEPER, shared)
+        keeper = daemons.zookeeper_arguments(zookeeper, folder)
+        lab.start("zookeeper", daemons.ZOOKEEPER, shared, arguments=keeper)
         until(lambda: _listens(zookeeper), 60, "ZooKeeper listens")
         settings = shared | daemons.nimbus_settings(folder, lab.plan_file)
-        lab.start("nimbus", daemons.NIMBUS, settings, plugin_jar())
+        lab.start("nimbus", daemons.NIMBUS, settings, (plugin_jar(),))
         for number, (name, kind) in enumerate(MACHINES):
             first, second, thrift = ports[3 * number : 3 * number + 3]
             machine = daemons.Machine(name, kind, f"127.0.0.{31 + number}", (first, second), thrift)

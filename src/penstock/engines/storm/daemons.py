@@ -12,7 +12,8 @@ from pathlib import Path
 
 from penstock.engines.storm.home import StormHome
 
-ZOOKEEPER = "org.apache.storm.command.DevZookeeper"
+#: Not Storm's DevZookeeper, which deletes all it knew when it starts again.
+ZOOKEEPER = "org.apache.storm.shade.org.apache.zookeeper.server.ZooKeeperServerMain"
 NIMBUS = "org.apache.storm.daemon.nimbus.Nimbus"
 SUPERVISOR = "org.apache.storm.daemon.supervisor.Supervisor"
 #: Where the plan scheduler looks, and what it is called.
@@ -43,7 +44,6 @@ def shared_settings(zookeeper_port: int, nimbus_port: int, folder: Path) -> dict
         "storm.zookeeper.servers": ["127.0.0.1"],
         "storm.zookeeper.port": zookeeper_port,
         "storm.zookeeper.session.timeout": 8000,
-        "dev.zookeeper.path": str(folder / "zookeeper" / "data"),
         "nimbus.seeds": ["127.0.0.1"],
         "nimbus.thrift.port": nimbus_port,
         "nimbus.monitor.freq.secs": 2,
@@ -62,6 +62,10 @@ def shared_settings(zookeeper_port: int, nimbus_port: int, folder: Path) -> dict
         "worker.profiler.enabled": False,
         "storm.workers.artifacts.dir": str(folder / "workers"),
     }
+
+
+def zookeeper_arguments(zookeeper_port: int, folder: Path) -> tuple[str, ...]:
+    return (str(zookeeper_port), str(folder / "zookeeper" / "data"))
 
 
 def nimbus_settings(folder: Path, plan: Path) -> dict[str, object]:
@@ -99,6 +103,7 @@ def command(
     main: str,
     folder: Path,
     *,
+    arguments: Sequence[str] = (),
     jars: Sequence[Path] = (),
     heap_mb: int = 300,
 ) -> list[str]:
@@ -109,7 +114,9 @@ def command(
         f"-Dstorm.home={home.path}",
         f"-Dstorm.log.dir={folder / 'logs'}",
         f"-Dlog4j2.configurationFile={home.path / 'log4j2' / 'cluster.xml'}",
+        "-Dzookeeper.admin.enableServer=false",
         "-cp",
         home.class_path(folder, *jars, daemon=True),
         main,
+        *arguments,
     ]
