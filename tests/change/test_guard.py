@@ -8,7 +8,7 @@ from tests.engines.fake_storm import FakeStorm
 from penstock.change.guard import differences, stale
 from penstock.change.in_force import plan_in_force
 from penstock.engines.storm.from_nimbus import seen_by_nimbus
-from penstock.engines.storm.seen import snapshot_of
+from penstock.engines.storm.snapshot import snapshot_of
 from penstock.errors import InputError
 from penstock.model.plan import Deployed
 

@@ -11,7 +11,7 @@ from penstock.cli.main import main
 from penstock.engines.storm.from_nimbus import seen_by_nimbus
 from penstock.engines.storm.home import StormMissing, find_home, plugin_jar, require_java
 from penstock.engines.storm.proof import PROOF_FOLDER, prove
-from penstock.engines.storm.seen import snapshot_of
+from penstock.engines.storm.snapshot import snapshot_of
 from penstock.files.store import load, save
 from penstock.model.profile import Cost, Profile
 

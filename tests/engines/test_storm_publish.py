@@ -9,8 +9,9 @@ from tests.engines.fake_storm import FakeStorm
 from penstock.change.guard import stale
 from penstock.change.in_force import plan_in_force
 from penstock.engines.storm.from_nimbus import seen_by_nimbus
-from penstock.engines.storm.publish import NotFollowed, Publisher, plan_file_of, prepare
-from penstock.engines.storm.seen import snapshot_of
+from penstock.engines.storm.publication import prepare
+from penstock.engines.storm.publish import NotFollowed, Publisher, plan_file_of
+from penstock.engines.storm.snapshot import snapshot_of
 from penstock.errors import InputError
 from penstock.files.store import dumps
 from penstock.model.placement import Placement

@@ -15,9 +15,8 @@ from penstock.engines.storm.seen import (
     SeenInput,
     SeenMachine,
     SeenTopology,
-    snapshot_of,
-    without_ackers,
 )
+from penstock.engines.storm.snapshot import snapshot_of, without_ackers
 from penstock.errors import InputError
 from penstock.model.topology import Grouping, Kind
 

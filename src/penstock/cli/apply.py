@@ -10,13 +10,8 @@ import typer
 from penstock.change.guard import stale
 from penstock.cli import options, storm_options
 from penstock.cli.output import say, show, write_file, write_json
-from penstock.engines.storm.publish import (
-    Publication,
-    Publisher,
-    Receipt,
-    plan_file_of,
-    prepare,
-)
+from penstock.engines.storm.publication import Publication, Receipt, prepare
+from penstock.engines.storm.publish import Publisher, plan_file_of
 from penstock.errors import EXIT_CHANGES, EXIT_DONE, Finding, StaleError
 from penstock.files.writer import to_json
 from penstock.report.text import changes_view

@@ -10,7 +10,7 @@ import typer
 from penstock.change.diff import diff
 from penstock.cli import options, storm_options
 from penstock.cli.output import show, write_json
-from penstock.engines.storm.publish import prepare
+from penstock.engines.storm.publication import prepare
 from penstock.errors import EXIT_CHANGES, EXIT_DONE, UsageError
 from penstock.report.text import changes_view
 

@@ -16,7 +16,8 @@ from penstock.cli.output import say
 from penstock.engines.storm.bridge import Bridge, open_bridge
 from penstock.engines.storm.from_nimbus import seen_by_nimbus
 from penstock.engines.storm.from_ui import ask_ui, seen_by_ui
-from penstock.engines.storm.seen import ACKER, Seen, snapshot_of, without_ackers
+from penstock.engines.storm.seen import Seen
+from penstock.engines.storm.snapshot import ACKER, snapshot_of, without_ackers
 from penstock.errors import Finding, InputError, UnknownNameError, UsageError
 from penstock.files.machine_types import load_machine_types
 from penstock.model.plan import Plan

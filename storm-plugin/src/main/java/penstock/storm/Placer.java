@@ -10,7 +10,6 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.TreeSet;
 import org.apache.storm.scheduler.Cluster;
 import org.apache.storm.scheduler.ExecutorDetails;
 import org.apache.storm.scheduler.SchedulerAssignment;
@@ -34,9 +33,8 @@ final class Placer {
     private final Cluster cluster;
     private final Machines machines;
     private final Executors match;
-    /** Where executors were in the last round; a rebalance hides it from the cluster. */
-    private final Map<ExecutorDetails, WorkerSlot> before;
     private final Map<ExecutorDetails, WorkerSlot> now;
+    private final Workers workers;
 
     Placer(
             TopologyDetails topology,
@@ -51,32 +49,9 @@ final class Placer {
         this.cluster = cluster;
         this.machines = machines;
         this.match = Executors.match(topology, planned);
-        this.before = before;
         SchedulerAssignment assignment = cluster.getAssignmentById(topology.getId());
         this.now = assignment == null ? Map.of() : assignment.getExecutorToSlot();
-    }
-
-    /** A worker of the plan: one that runs, or one that is to start on a supervisor. */
-    private static final class Worker {
-        final String supervisor;
-        final WorkerSlot running;
-        final Set<ExecutorDetails> executors = new LinkedHashSet<>();
-
-        Worker(String supervisor, WorkerSlot running) {
-            this.supervisor = supervisor;
-            this.running = running;
-        }
-    }
-
-    /** No free port on a machine that the plan wants to use. */
-    private static final class NoRoom extends Exception {
-        private static final long serialVersionUID = 1L;
-        final String machine;
-
-        NoRoom(String machine) {
-            super("machine " + machine + " has no free slot for a worker of the plan");
-            this.machine = machine;
-        }
+        this.workers = new Workers(cluster, now, before);
     }
 
     Decision decide() throws PlanException {
@@ -87,13 +62,15 @@ final class Placer {
         while (true) {
             try {
                 return decide(lost);
-            } catch (NoRoom full) {
+            } catch (Workers.NoRoom full) {
+                String machine = nameOf(full.supervisor);
+                String why = "machine " + machine + " has no free slot for a worker of the plan";
                 if (cluster.getUnassignedExecutors(topology).isEmpty()) {
-                    return Decision.nothing(standing(lost) + "; its contingency waits: " + full.getMessage());
+                    return Decision.nothing(standing(lost) + "; its contingency waits: " + why);
                 }
                 // Of a topology that runs, the executors must go somewhere: the machine is as good as lost.
-                if (now.isEmpty() || !lost.add(full.machine)) {
-                    throw new PlanException(full.getMessage());
+                if (now.isEmpty() || !lost.add(machine)) {
+                    throw new PlanException(why);
                 }
             }
         }
@@ -157,7 +134,7 @@ final class Placer {
         return count;
     }
 
-    private Decision decide(Set<String> lost) throws PlanException, NoRoom {
+    private Decision decide(Set<String> lost) throws PlanException, Workers.NoRoom {
         Map<ExecutorDetails, Plan.Place> targets = new LinkedHashMap<>();
         List<ExecutorDetails> unsettled = new ArrayList<>();
         for (ExecutorDetails executor : match.instances.keySet()) {
@@ -173,27 +150,33 @@ final class Placer {
         }
         match.extra.stream().filter(executor -> !now.containsKey(executor)).forEach(unsettled::add);
 
-        Map<WorkerSlot, Worker> running = running(targets.keySet());
-        Map<String, Worker> byPlan = numbered(running);
-        List<Worker> workers = new ArrayList<>(running.values());
+        return workers.changes(grouped(targets, unsettled), status(lost, unsettled));
+    }
+
+    /** The workers as they are to be: those that run, and new ones where the plan has more. */
+    private List<Workers.Worker> grouped(Map<ExecutorDetails, Plan.Place> targets, List<ExecutorDetails> unsettled)
+            throws PlanException {
+        Map<WorkerSlot, Workers.Worker> running = workers.running(targets.keySet());
+        Map<String, Workers.Worker> byPlan = numbered(running);
+        List<Workers.Worker> all = new ArrayList<>(running.values());
         for (Map.Entry<ExecutorDetails, Plan.Place> target : targets.entrySet()) {
             Plan.Place place = target.getValue();
-            Worker worker = byPlan.get(key(place));
+            Workers.Worker worker = byPlan.get(key(place));
             if (worker == null) {
-                worker = new Worker(machines.find(place.machine()).getId(), null);
+                worker = new Workers.Worker(machines.find(place.machine()).getId(), null);
                 byPlan.put(key(place), worker);
-                workers.add(worker);
+                all.add(worker);
             }
             worker.executors.add(target.getKey());
         }
-        workers.removeIf(worker -> worker.executors.isEmpty());
-        if (workers.isEmpty()) {
+        all.removeIf(worker -> worker.executors.isEmpty());
+        if (all.isEmpty()) {
             throw new PlanException("none of the plan's machines is there");
         }
         for (ExecutorDetails executor : unsettled) {
-            workers.stream().min(Comparator.comparingInt(worker -> worker.executors.size())).get().executors.add(executor);
+            all.stream().min(Comparator.comparingInt(worker -> worker.executors.size())).get().executors.add(executor);
         }
-        return changes(workers, lost, unsettled);
+        return all;
     }
 
     /** Whether a contingency moves an executor that runs on a machine which is still there. */
@@ -247,25 +230,10 @@ final class Placer {
         }
     }
 
-    /** The workers that run now, without the executors that leave them. */
-    private Map<WorkerSlot, Worker> running(Set<ExecutorDetails> leaving) {
-        Map<WorkerSlot, Worker> workers = new LinkedHashMap<>();
-        List<Map.Entry<ExecutorDetails, WorkerSlot>> assigned = new ArrayList<>(now.entrySet());
-        assigned.sort(Comparator.comparingInt(entry -> entry.getKey().getStartTask()));
-        for (Map.Entry<ExecutorDetails, WorkerSlot> entry : assigned) {
-            WorkerSlot slot = entry.getValue();
-            Worker worker = workers.computeIfAbsent(slot, port -> new Worker(port.getNodeId(), port));
-            if (!leaving.contains(entry.getKey())) {
-                worker.executors.add(entry.getKey());
-            }
-        }
-        return workers;
-    }
-
     /** Which running worker is which of the plan: the one that holds most of its executors. */
-    private Map<String, Worker> numbered(Map<WorkerSlot, Worker> running) throws PlanException {
-        Map<Worker, Map<String, Integer>> common = new LinkedHashMap<>();
-        for (Worker worker : running.values()) {
+    private Map<String, Workers.Worker> numbered(Map<WorkerSlot, Workers.Worker> running) throws PlanException {
+        Map<Workers.Worker, Map<String, Integer>> common = new LinkedHashMap<>();
+        for (Workers.Worker worker : running.values()) {
             for (ExecutorDetails executor : worker.executors) {
                 Plan.Place place = placeOf(executor);
                 if (place == null) {
@@ -277,12 +245,12 @@ final class Placer {
                 }
             }
         }
-        record Pair(Worker worker, String key, int count) {}
+        record Pair(Workers.Worker worker, String key, int count) {}
         List<Pair> pairs = new ArrayList<>();
         common.forEach((worker, keys) -> keys.forEach((key, count) -> pairs.add(new Pair(worker, key, count))));
         pairs.sort(Comparator.comparingInt((Pair pair) -> -pair.count()).thenComparing(Pair::key));
-        Map<String, Worker> byPlan = new HashMap<>();
-        Set<Worker> taken = new HashSet<>();
+        Map<String, Workers.Worker> byPlan = new HashMap<>();
+        Set<Workers.Worker> taken = new HashSet<>();
         for (Pair pair : pairs) {
             if (!byPlan.containsKey(pair.key()) && taken.add(pair.worker())) {
                 byPlan.put(pair.key(), pair.worker());
@@ -293,63 +261,6 @@ final class Placer {
 
     private static String key(Plan.Place place) {
         return place.machine() + "\n" + place.slot();
-    }
-
-    private Decision changes(List<Worker> workers, Set<String> lost, List<ExecutorDetails> unsettled)
-            throws NoRoom, PlanException {
-        Set<WorkerSlot> freed = new LinkedHashSet<>();
-        Map<WorkerSlot, Set<ExecutorDetails>> assigned = new LinkedHashMap<>();
-        Set<WorkerSlot> kept = new HashSet<>();
-        Map<WorkerSlot, Set<ExecutorDetails>> held = new HashMap<>();
-        now.forEach((executor, slot) -> held.computeIfAbsent(slot, s -> new HashSet<>()).add(executor));
-        for (Worker worker : workers) {
-            if (worker.running == null) {
-                continue;
-            }
-            kept.add(worker.running);
-            if (!worker.executors.equals(held.get(worker.running))) {
-                freed.add(worker.running);
-                assigned.put(worker.running, worker.executors);
-            }
-        }
-        held.keySet().stream().filter(slot -> !kept.contains(slot)).forEach(freed::add);
-        Map<String, TreeSet<Integer>> free = new HashMap<>();
-        for (Worker worker : workers) {
-            if (worker.running == null) {
-                WorkerSlot slot = port(worker, free.computeIfAbsent(worker.supervisor, id -> free(id, freed, assigned.keySet())));
-                free.get(worker.supervisor).remove(slot.getPort());
-                assigned.put(slot, worker.executors);
-            }
-        }
-        return new Decision(freed, assigned, status(lost, unsettled));
-    }
-
-    /** Ports of a supervisor that nobody has, or that were freed and not given to another worker. */
-    private TreeSet<Integer> free(String supervisor, Set<WorkerSlot> freed, Set<WorkerSlot> taken) {
-        TreeSet<Integer> free = new TreeSet<>(cluster.getAvailablePorts(cluster.getSupervisorById(supervisor)));
-        freed.stream()
-                .filter(slot -> slot.getNodeId().equals(supervisor) && !taken.contains(slot))
-                .forEach(slot -> free.add(slot.getPort()));
-        return free;
-    }
-
-    /** A free port: the one its executors had before if that is free, so that a worker need not move. */
-    private WorkerSlot port(Worker worker, TreeSet<Integer> free) throws NoRoom, PlanException {
-        if (free.isEmpty()) {
-            throw new NoRoom(nameOf(worker.supervisor));
-        }
-        Map<Integer, Integer> common = new HashMap<>();
-        for (ExecutorDetails executor : worker.executors) {
-            WorkerSlot was = before.get(executor);
-            if (was != null && was.getNodeId().equals(worker.supervisor) && free.contains(was.getPort())) {
-                common.merge(was.getPort(), 1, Integer::sum);
-            }
-        }
-        int port = common.entrySet().stream()
-                .max(Map.Entry.<Integer, Integer>comparingByValue().thenComparing(Map.Entry.comparingByKey(Comparator.reverseOrder())))
-                .map(Map.Entry::getKey)
-                .orElseGet(free::first);
-        return new WorkerSlot(worker.supervisor, port);
     }
 
     private String nameOf(String supervisor) throws PlanException {
