@@ -16,7 +16,8 @@ if is_current; then
     exit 0
 fi
 if ! command -v mvn >/dev/null || ! command -v javac >/dev/null; then
-    say "No Maven (mvn) or no JDK here: the Storm plugin is not built. All but Storm works without."
+    # Told once, at the first set-up.
+    [ "${1:-}" = again ] || say "No Maven (mvn) or no JDK here: the Storm plugin is not built. All but Storm works without."
     exit 0
 fi
 say "Building the Storm plugin (half a minute the first time)"

@@ -121,7 +121,7 @@ provide_java() {
 }
 
 if is_ready; then
-    scripts/build_plugin.sh
+    scripts/build_plugin.sh again
     exit 0
 fi
 trap on_interrupt INT TERM

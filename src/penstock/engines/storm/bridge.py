@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from penstock.engines.storm.home import find_home, plugin_jar, require_java
+from penstock.engines.storm.home import LOG_SETTINGS, find_home, plugin_jar, require_java
 from penstock.errors import PenstockError
 
 _MAIN = "penstock.storm.Bridge"
@@ -122,7 +122,7 @@ def open_bridge(
     command = [
         str(java),
         "-Xmx128m",
-        f"-Dlog4j2.configurationFile={home.path / 'log4j2' / 'cluster.xml'}",
+        f"-Dlog4j2.configurationFile={LOG_SETTINGS}",
         "-cp",
         home.class_path(*([folder] if folder else []), jar),
         _MAIN,

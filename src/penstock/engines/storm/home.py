@@ -21,6 +21,8 @@ from penstock.java import find_java
 #: The version of ``files/pom.xml``, which the plugin is built against too.
 STORM_VERSION = "2.8.3"
 PLUGIN_JAR = "penstock-storm.jar"
+#: Logs to standard error; those of an installation write files where its daemons do.
+LOG_SETTINGS = Path(__file__).parent / "files" / "cluster.xml"
 _COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 _RESOLVES_WITHIN_S = 900.0
 

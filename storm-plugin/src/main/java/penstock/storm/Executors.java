@@ -27,7 +27,8 @@ final class Executors {
     /** The match; a topology that is not the plan's is refused with what differs. */
     static Executors match(TopologyDetails topology, Plan.Topology plan) throws PlanException {
         Object version = topology.getConf().get("topology.version");
-        if (plan.version() != null && !plan.version().equals(version)) {
+        // storm.yaml may have it as a number.
+        if (plan.version() != null && !plan.version().equals(String.valueOf(version))) {
             throw new PlanException("the plan is for version " + plan.version() + ", this is " + version);
         }
         Map<String, List<ExecutorDetails>> running = byComponent(topology);
