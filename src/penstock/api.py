@@ -18,6 +18,9 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from penstock import examples, schedulers
+from penstock.engines import Engine
+from penstock.engines.spark.planning import SCHEDULER as SPARK_SCHEDULER
+from penstock.engines.spark.planning import as_spark_runs_it
 from penstock.errors import Finding, InputError, UnknownNameError, shown
 from penstock.evaluate.assess import Assessment
 from penstock.evaluate.bound import KIND, Bound, upper_bound
@@ -42,6 +45,8 @@ from penstock.schedulers.counts import missing_counts
 Source: TypeAlias = str | Path | Mapping[str, Any]
 
 DEFAULT_SCHEDULER = "penstock"
+#: What plans for an engine, unless one is asked for by name.
+SCHEDULER_FOR = {Engine.STORM: DEFAULT_SCHEDULER, Engine.SPARK: SPARK_SCHEDULER}
 DEFAULT_COUNTS_FROM = "hetero"
 
 _T = TypeVar("_T", Topology, Cluster, Profile)
@@ -110,10 +115,12 @@ def problem(
     headroom: float | None = None,
     met: float | None = None,
     terms: Terms | Source | None = None,
+    engine: Engine = Engine.STORM,
 ) -> Problem:
     """A problem from values, files, dicts or the names of shipped examples.
 
     Without a cluster, an example's own is taken; a recorded production folder brings its own.
+    For Spark, every stream is divided by shares and instance counts are left to the planner.
     Without a profile, a shipped one that covers the components on these machines is used if there
     is one; otherwise the topologies' requests must do.
     """
@@ -139,7 +146,9 @@ def problem(
         if costs is None:
             raise InputError("met changes a profile, and this problem has none")
         costs = costs.with_met(_not_negative("met", met))
-    built = build(known, machines, costs, weighted=weighted)
+    if engine is Engine.SPARK:
+        known = [as_spark_runs_it(t) for t in known]
+    built = build(known, machines, costs, weighted=weighted or engine is Engine.SPARK)
     return built if terms is None else built.with_terms(_terms(terms))
 
 

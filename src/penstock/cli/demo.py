@@ -1,27 +1,29 @@
-"""``penstock demo``: the main job on embedded defaults, from telemetry to plan to picture."""
+"""``penstock demo``: the main job on embedded defaults, from a run on Spark to a plan."""
 
 from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 import typer
 from rich.table import Table
 
 from penstock import api
 from penstock.change.diff import diff
 from penstock.cli.output import is_terminal, make_folder, say, show, write_file
-from penstock.errors import EXIT_DONE
-from penstock.evaluate.capacity import capacity
+from penstock.errors import EXIT_DONE, PenstockError
 from penstock.evaluate.overload import overload
+from penstock.examples import load_topology
 from penstock.files.store import save
+from penstock.model.cluster import Cluster, Machine, MachineType
 from penstock.model.plan import Plan
 from penstock.model.problem import Problem, build
 from penstock.model.profile import Profile
+from penstock.model.telemetry import UNKNOWN_TYPE
+from penstock.model.topology import Topology
 from penstock.report.measured import measured_view
-from penstock.report.numbers import percent, plain
+from penstock.report.numbers import percent
 from penstock.report.picture import placement_svg
 from penstock.report.text import (
     bound_view,
@@ -34,12 +36,20 @@ from penstock.report.text import (
 from penstock.telemetry.findings import Measured
 from penstock.telemetry.session import spark_session
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from penstock.engines.spark.runner import Batch
+
 _TOPOLOGY = "diamond"
-_CLUSTER = "nasiri-medium"
 _SCHEDULERS = ("default", "hetero", "penstock")
-#: Twenty minutes in windows of ten seconds, at loads that change every minute.
-_WINDOWS, _HOLD = 120, 6
-_WORKER_CPU_POINTS = 4.0
+#: Numbers in a batch, parts of them that batches take in turn, seconds from one to the next.
+_ROWS, _LEVELS, _EVERY_S, _BATCHES = 2400, (0.25, 0.5, 1.0), 2.0, 18
+#: Machines that are a whole core like the one measured on, a half and a third: four of each.
+_UNLIKE = {"whole": 100.0, "half": 50.0, "third": 33.0}
+_OF_EACH = 4
+#: Batches before this age of the run are left out.
+_WARM_UP_S = 8.0
 
 
 def command(
@@ -47,32 +57,34 @@ def command(
         "demo-output"
     ),
 ) -> int:
-    """Measure the Diamond on local Spark, plan it on unlike machines, and compare schedulers.
+    """Run the Diamond on local Spark, measure it, plan it on unlike machines, compare schedulers.
 
     penstock demo
 
     penstock demo --out /tmp/penstock-demo
     """
     make_folder(out)
-    today = api.plan(api.problem(_TOPOLOGY, _CLUSTER), "default").plan
-    assert today is not None  # the example fits
-    _step(f"1. Telemetry: {_TOPOLOGY} runs on {_CLUSTER} as Storm places it")
-    mean_scale = _write_telemetry(today, out / "telemetry")
-    _step("2. Measure: the pipeline on local Spark finds the costs again")
-    found = _measure(out / "telemetry")
+    graph = load_topology(_TOPOLOGY)
+    with spark_session(short=True) as spark:
+        _step(f"1. Run: {_TOPOLOGY} as a PySpark stream on real tuples, at three loads")
+        watched = _run(spark, graph, out / "run")
+        _step("2. Measure: the pipeline on Spark fits what a tuple costs in each component")
+        found = _measure(spark, out / "run" / "telemetry")
     show(measured_view(found))
-    assert found.profile is not None  # nothing is missing in what was written
-    _step("3. Measured beside predicted: CPU of each machine at the mean load")
-    show(_beside(today, found.profile, found, mean_scale))
-    problem = build(today.problem.topologies, today.problem.cluster, found.profile)
-    best = _compare_and_show(problem)
+    if found.profile is None:
+        raise PenstockError("too little was measured for a profile; is this computer very busy?")
+    _step("3. Measured beside fitted: CPU of each component over the whole run")
+    show(_beside(watched, found.profile))
+    profile = found.profile.as_on(UNKNOWN_TYPE, _UNLIKE)
+    best = _compare_and_show(build(graph, _unlike_machines(), profile))
     save(found.profile, out / "profile.json")
     save(best, out / "plan.json")
     write_file(out / "plan.svg", placement_svg(best))
     _step("Results")
-    show(f"{out / 'telemetry'}     what the topology reported, as JSON lines")
+    show(f"{out / 'run'}           results, state and telemetry of the run")
     show(
-        f"{out / 'profile.json'}  what was measured; made by: penstock profile {out / 'telemetry'}"
+        f"{out / 'profile.json'}  what was measured; made by: penstock profile "
+        f"{out / 'run' / 'telemetry'}"
     )
     show(f"{out / 'plan.json'}     the plan; look at it with: penstock show {out / 'plan.json'}")
     show(f"{out / 'plan.svg'}      who runs where; open it in a browser")
@@ -80,57 +92,66 @@ def command(
     return EXIT_DONE
 
 
-def _write_telemetry(plan: Plan, folder: Path) -> float:
-    """What the placement reports while its load changes, noisy and faulty; its mean scale."""
-    from penstock.telemetry.synthetic import Faults, Noise, Recording, levels, write_json_lines
-
-    rng = np.random.default_rng(1)
-    scale = levels(plan.predicted.scale or 0.0, _WINDOWS, rng, hold=_HOLD)
-    recording = Recording(
-        problem=plan.problem,
-        placement=plan.placement,
-        scale=scale,
-        # As Storm counts: one tuple in twenty.
-        noise=Noise(cpu_relative=0.03, cpu_points=0.1, sample_rate=0.05),
-        faults=Faults(outliers=0.01, duplicates=0.005, restarts=0.0005),
-        worker_cpu_points=_WORKER_CPU_POINTS,
+def _unlike_machines() -> Cluster:
+    return Cluster(
+        "unlike",
+        tuple(MachineType(kind, cpu_points=points) for kind, points in _UNLIKE.items()),
+        tuple(Machine(f"{kind}-{i + 1}", kind) for kind in _UNLIKE for i in range(_OF_EACH)),
     )
+
+
+def _run(spark: SparkSession, graph: Topology, folder: Path) -> list[Batch]:
+    """The topology on Spark for a while; what its batches did."""
+    from penstock.engines.spark.code import load_code, shipped_code
+    from penstock.engines.spark.deployment import Deployment
+    from penstock.engines.spark.runner import Runner
+    from penstock.engines.spark.sources import RateSource
+
+    path = shipped_code(graph.name)
+    assert path is not None  # the example has code
     shutil.rmtree(folder, ignore_errors=True)
-    written = write_json_lines(recording, folder, rng, files=4)
-    show(
-        f"{written.records:,} records of {len(plan.placement)} instances in "
-        f"{len(written.paths)} files, {written.duplicates} of them twice, 1 % of the readings wild"
-    )
-    return float(scale.mean())
+    seen: list[Batch] = []
+    source = RateSource(_ROWS, _LEVELS)
+    even = Deployment.evenly(graph, spark.sparkContext.defaultParallelism)
+    show(f"{source.about}, every {_EVERY_S:g} s, {_BATCHES} batches")
+    runner = Runner(
+        spark, graph, load_code(path, graph), source, folder.absolute(), lambda: even, seen.append,
+        every_s=_EVERY_S,
+    )  # fmt: skip
+    runner.run(lambda: len(seen) >= _BATCHES)
+    tuples = sum(s.produced or 0.0 for batch in seen for s in batch.samples)
+    seconds = sum(batch.seconds for batch in seen)
+    show(f"{tuples:,.0f} tuples in {seconds:.0f} s, each counted once")
+    return seen
 
 
-def _measure(folder: Path) -> Measured:
-    with spark_session(short=True) as spark:
-        from penstock.telemetry.pipeline import build_profile
-        from penstock.telemetry.source import open_source
+def _measure(spark: SparkSession, folder: Path) -> Measured:
+    from penstock.telemetry.clean import Settings
+    from penstock.telemetry.pipeline import build_profile
+    from penstock.telemetry.source import open_source
 
-        return build_profile(spark, open_source(spark, str(folder.absolute())), progress=say)
+    source = open_source(spark, str(folder.absolute()))
+    # The run is short: its first minute is all there is.
+    return build_profile(spark, source, Settings(warm_up_s=_WARM_UP_S), progress=say)
 
 
-def _beside(plan: Plan, profile: Profile, found: Measured, scale: float) -> Table:
-    """CPU per machine as the fitted profile predicts it, and as telemetry had it, by type."""
-    problem = build(plan.problem.topologies, plan.problem.cluster, profile)
-    load = capacity(problem, plan.placement)
-    predicted = load.machine_fixed + load.machine_slope * scale
-    measured = dict(found.findings.machine_cpu_points)
+def _beside(watched: list[Batch], profile: Profile) -> Table:
+    """CPU seconds of each component as it used them, and as the fitted profile has them."""
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    table.add_column("machine type")
-    for column in ("machines", "predicted (points)", "measured (points)", "largest difference"):
+    table.add_column("component")
+    for column in ("tuples", "CPU (s)", "fitted (s)", "difference"):
         table.add_column(column, justify="right")
-    for kind in problem.cluster.types:
-        here = [
-            (float(predicted[m]), measured[machine.name])
-            for m, machine in enumerate(problem.cluster.machines)
-            if machine.type == kind.name and machine.name in measured
-        ]
-        ours, theirs = (float(np.mean(column)) for column in zip(*here, strict=True))
-        worst = max(abs(p - m) / m for p, m in here)
-        table.add_row(kind.name, str(len(here)), plain(ours), plain(theirs), percent(worst))
+    costs = {cost.row: cost for cost in profile.costs}
+    warm = [batch for batch in watched if (batch.samples[0].uptime_s or 0.0) > _WARM_UP_S]
+    for name in sorted({sample.component for batch in warm for sample in batch.samples}):
+        mine = [s for batch in warm for s in batch.samples if s.component == name]
+        tuples = [s.produced or sum(i.tuples for i in s.inputs or ()) for s in mine]
+        used = sum((s.cpu_points or 0.0) * s.window_ms for s in mine) / 1e5
+        fixed = sum(costs[name].met * s.window_ms for s in mine) / 1e5
+        fitted = fixed + costs[name].e * sum(tuples) / 100
+        table.add_row(
+            name, f"{sum(tuples):,.0f}", f"{used:.2f}", f"{fitted:.2f}", percent(fitted / used - 1)
+        )
     return table
 
 

@@ -25,6 +25,7 @@ from penstock.cli import (
     explain,
     generate,
     import_,
+    lab,
     plan,
     profile,
     run,
@@ -67,6 +68,7 @@ for _name, _command, _line in (
 ):
     app.command(_name, short_help=_line)(_command)
 app.add_typer(import_.app, name="import")
+app.add_typer(lab.app, name="lab")
 
 
 def _show_version(wanted: bool) -> None:

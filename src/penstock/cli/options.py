@@ -15,6 +15,7 @@ import typer
 
 from penstock import api
 from penstock.cli.output import say
+from penstock.engines import Engine
 from penstock.errors import Finding, InputError, UsageError
 from penstock.files.store import load
 from penstock.model.plan import Plan, Scalar
@@ -54,6 +55,7 @@ Seconds = Annotated[
 Iterations = Annotated[
     int | None, typer.Option("--iterations", help="Stop searching after so many rounds.", min=1)
 ]
+EngineOption = Annotated[Engine, typer.Option("--engine", help="What the topology runs on.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Out = Annotated[Path | None, typer.Option("--out", "-o", help="Write the result to this file.")]
 
@@ -67,12 +69,15 @@ def make_problem(
     weighted: bool = False,
     headroom: float | None = None,
     met: float | None = None,
+    engine: Engine = Engine.STORM,
 ) -> Problem:
     """The problem the options describe."""
     named = [*(topologies or []), *(examples or [])]
     if not named:
         raise UsageError("name a topology file, or an example with --example (penstock examples)")
-    return api.problem(named, cluster, profile, weighted=weighted, headroom=headroom, met=met)
+    return api.problem(
+        named, cluster, profile, weighted=weighted, headroom=headroom, met=met, engine=engine
+    )
 
 
 def load_plan(path: Path) -> Plan:
@@ -159,3 +164,11 @@ def stoppable_budget(
         yield budget
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def spark_config(settings: list[str]) -> dict[str, str]:
+    """``name=value`` pairs of ``--config``."""
+    wrong = [text for text in settings if "=" not in text]
+    if wrong:
+        raise UsageError(*(f"--config {text}: write name=value" for text in wrong))
+    return dict(text.split("=", 1) for text in settings)

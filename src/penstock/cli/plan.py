@@ -11,6 +11,7 @@ from penstock import api
 from penstock.change.diff import diff
 from penstock.cli import options, storm_options, terms_options
 from penstock.cli.output import is_terminal, say, show, write_file, write_json, write_text
+from penstock.engines import Engine
 from penstock.errors import EXIT_DONE, EXIT_FAILURE, EXIT_INFEASIBLE, EXIT_INTERRUPTED
 from penstock.files.store import dumps
 from penstock.model.plan import Plan
@@ -29,8 +30,14 @@ def command(
     cluster: options.Cluster = None,
     profile: options.Profile = None,
     scheduler: Annotated[
-        str, typer.Option("--scheduler", "-s", help="See penstock schedulers.")
-    ] = api.DEFAULT_SCHEDULER,
+        str | None,
+        typer.Option(
+            "--scheduler",
+            "-s",
+            help="See penstock schedulers. Default: penstock; for Spark, proportional.",
+        ),
+    ] = None,
+    engine: options.EngineOption = Engine.STORM,
     setting: Annotated[
         list[str] | None, typer.Option("--set", help="A scheduler's parameter, name=value.")
     ] = None,
@@ -66,7 +73,7 @@ def command(
     iterations: options.Iterations = None,
     machines: Annotated[bool, typer.Option("--machines", help="List every machine.")] = False,
     svg: Annotated[Path | None, typer.Option("--svg", help="Draw who runs where.")] = None,
-    engine: storm_options.From = None,
+    taken_from: storm_options.From = None,
     nimbus: storm_options.Nimbus = None,
     ui: storm_options.Ui = None,
     storm_yaml: storm_options.StormYaml = None,
@@ -80,19 +87,19 @@ def command(
 
     penstock plan --from storm --nimbus host -p profile.json --out plan.json
     """
+    scheduler = scheduler or api.SCHEDULER_FOR[engine]
     live = None
-    if storm_options.is_live(engine):
+    if storm_options.is_live(taken_from):
         target = storm_options.Target(nimbus, ui, storm_yaml, types)
         live = storm_options.live(
             target, topologies, profile, weighted=weighted, headroom=headroom, met=met
         )
-    problem = (
-        live.problem
-        if live
-        else options.make_problem(
-            topologies, example, cluster, profile, weighted=weighted, headroom=headroom, met=met
-        )
-    )
+        problem = live.problem
+    else:
+        problem = options.make_problem(
+            topologies, example, cluster, profile, weighted=weighted, headroom=headroom, met=met,
+            engine=engine,
+        )  # fmt: skip
     before = options.load_plan(current) if current else live.before if live else None
     asked = terms_options.Given(
         terms, carry, least, give_up, latency, avoid, apart, fix, most_moves

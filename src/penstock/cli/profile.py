@@ -19,7 +19,6 @@ from penstock.errors import (
     EXIT_INTERRUPTED,
     InputError,
     UnknownNameError,
-    UsageError,
 )
 from penstock.files.machine_types import load_machine_types
 from penstock.files.store import dumps, load
@@ -90,7 +89,7 @@ def command(
     """
     before = _baseline(baseline)
     machine_types = load_machine_types(types) if types else {}
-    config = _spark_config(settings or [])
+    config = options.spark_config(settings or [])
     say(f"starting Spark on {master}")
     with (
         spark_session(master, driver_memory=driver_memory, config=config) as spark,
@@ -114,13 +113,6 @@ def command(
         _take_in(pipeline, source, source_format)
         found = pipeline.measure(before, name)
         return _present(found, out, partial=partial, as_json=as_json)
-
-
-def _spark_config(settings: list[str]) -> dict[str, str]:
-    wrong = [text for text in settings if "=" not in text]
-    if wrong:
-        raise UsageError(*(f"--config {text}: write name=value" for text in wrong))
-    return dict(text.split("=", 1) for text in settings)
 
 
 def _baseline(source: str | None) -> Profile | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 import time
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,23 +12,19 @@ from rich.table import Table
 
 from penstock.cli import options
 from penstock.cli.output import say, show, write_json
+from penstock.engines import Engine
+from penstock.engines.spark.deployment import PlaceBy
 from penstock.errors import EXIT_DONE, EXIT_INTERRUPTED, InputError, UsageError
 from penstock.examples import load_topology, topology_names
 from penstock.files.store import load
 from penstock.model.topology import Kind, Topology
 from penstock.report.numbers import rate
-from penstock.telemetry.session import spark_session
+from penstock.telemetry.session import require_spark
 
 if TYPE_CHECKING:
     from penstock.engines.spark.runner import Batch
 
 _SAY_EVERY_S = 2.0
-
-
-class Engine(StrEnum):
-    """What a topology can run on."""
-
-    SPARK = "spark"
 
 
 def command(
@@ -39,7 +34,7 @@ def command(
     example: Annotated[
         str | None, typer.Option("--example", "-e", help="A shipped topology, by name.")
     ] = None,
-    engine: Annotated[Engine, typer.Option("--engine", help="What runs it.")] = Engine.SPARK,
+    engine: options.EngineOption = Engine.SPARK,
     code: Annotated[
         Path | None, typer.Option("--code", help="The functions of its components.")
     ] = None,
@@ -52,14 +47,38 @@ def command(
     rows: Annotated[
         int, typer.Option("--rows", help="Numbers in each batch of the rate source.", min=1)
     ] = 20_000,
+    levels: Annotated[
+        str,
+        typer.Option("--levels", help="Parts of --rows that batches take in turn: 0.25,0.5,1."),
+    ] = "1",
+    every: Annotated[
+        float,
+        typer.Option("--every", help="Seconds between batches; 0: as fast as they go.", min=0),
+    ] = 0.0,
     files: Annotated[
         Path | None, typer.Option("--files", help="Read lines of the files here instead.")
     ] = None,
     files_per_batch: Annotated[
         int, typer.Option("--files-per-batch", help="Files in each batch.", min=1)
     ] = 1,
+    kafka: Annotated[
+        str | None,
+        typer.Option("--kafka", help="Read a topic instead: kafka://broker:9092/topic."),
+    ] = None,
+    config: Annotated[
+        list[str] | None, typer.Option("--config", help="A setting of Spark's, name=value.")
+    ] = None,
     plan: Annotated[
-        Path | None, typer.Option("--plan", help="Instances and shares as this plan has them.")
+        Path | None,
+        typer.Option("--plan", help="Keep to this plan; a new one in its place is taken over."),
+    ] = None,
+    place_by: Annotated[
+        PlaceBy | None,
+        typer.Option(
+            "--place-by",
+            help="What workers announce: their type (default on spark://…), their machine's name, "
+            "or nothing (default elsewhere: counts and shares only).",
+        ),
     ] = None,
     out: Annotated[
         Path | None,
@@ -72,52 +91,45 @@ def command(
 
     penstock run --example wordcount --seconds 60
 
-    penstock run clicks.yaml --files incoming --out clicks-run
+    penstock run clicks.yaml --files incoming --plan plan.json --master spark://host:7077
     """
     if not master.startswith(("local", "spark://")):
         raise UsageError(f"--master takes local[…] or spark://…, not {master}")
-    assert engine is Engine.SPARK  # the only one yet
-    graph, home = _topology(topology, example)
-    with tempfile.TemporaryDirectory(prefix="penstock-run-") as scratch:
-        folder = out or Path(scratch) / "run"
-        with (
-            options.stoppable_budget(stopping="ending after this batch") as budget,
-            spark_session(master, short=True) as spark,
-        ):
-            from penstock.engines.spark import code as engine_code
-            from penstock.engines.spark.deployment import Deployment
-            from penstock.engines.spark.runner import Runner
-            from penstock.engines.spark.sources import FileSource, RateSource, Source
+    if engine is not Engine.SPARK:
+        raise UsageError(f"penstock run is for Spark, not {engine.value}")
+    require_spark()
+    from penstock.engines.spark.start import Order, start
 
-            where = code or (
-                engine_code.code_beside(home) if home else engine_code.shipped_code(graph.name)
-            )
-            if where is None:
-                raise InputError(f"no code is shipped for {graph.name}; write it and give --code")
-            loaded = engine_code.load_code(where, graph)
-            source: Source = RateSource(rows)
-            if files is not None:
-                source = FileSource(files, files_per_batch)
-            cores = spark.sparkContext.defaultParallelism
-            placed = (
-                Deployment.of(options.load_plan(plan), graph.name)
-                if plan
-                else Deployment.evenly(graph, cores)
-            )
-            watch = _Watch(graph, batches)
-            say(f"{graph.name} on {master}: {source.about}; Ctrl-C ends it after the batch")
-            runner = Runner(
-                spark, graph, loaded, source, folder.absolute(), lambda: placed, watch.see
+    graph, home = _topology(topology, example)
+    if place_by is None:
+        place_by = PlaceBy.TYPE if master.startswith("spark://") else PlaceBy.NOTHING
+    watch = _Watch(graph, batches)
+    with tempfile.TemporaryDirectory(prefix="penstock-run-") as scratch:
+        folder = (out or Path(scratch) / "run").absolute()
+        with options.stoppable_budget(stopping="ending after this batch") as budget:
+            order = Order(
+                master=master,
+                topology=graph,
+                home=home,
+                code_file=code,
+                rows_per_batch=rows,
+                levels=_parts(levels),
+                every_s=every,
+                files=files,
+                files_per_batch=files_per_batch,
+                kafka=kafka,
+                plan=plan,
+                place_by=place_by,
+                folder=folder,
+                config=options.spark_config(config or []),
             )
             began = time.monotonic()
-            stop_at = None if seconds is None else began + seconds
-            runner.run(
-                lambda: (
-                    budget.stopped
-                    or watch.done
-                    or (stop_at is not None and time.monotonic() > stop_at)
-                )
-            )
+
+            def stop() -> bool:
+                is_late = seconds is not None and time.monotonic() - began > seconds
+                return budget.stopped or watch.done or is_late
+
+            start(order, watch.see, say, stop)
     if as_json:
         write_json(watch.to_dict())
     else:
@@ -125,6 +137,16 @@ def command(
     if out:
         say(f"results, state and telemetry are in {out}")
     return EXIT_INTERRUPTED if budget.stopped else EXIT_DONE
+
+
+def _parts(levels: str) -> tuple[float, ...]:
+    try:
+        found = tuple(float(level) for level in levels.split(","))
+    except ValueError:
+        found = ()
+    if not found or not all(0 < level <= 1 for level in found):
+        raise UsageError(f'--levels takes parts above 0 and up to 1, as 0.25,0.5,1, not "{levels}"')
+    return found
 
 
 def _topology(file: str | None, example: str | None) -> tuple[Topology, Path | None]:

@@ -1,1 +1,10 @@
-"""What runs streams: Apache Storm, Apache Spark, and the Java both of them need."""
+"""What topologies run on."""
+
+from enum import StrEnum
+
+
+class Engine(StrEnum):
+    """The engines that Penstock plans for."""
+
+    STORM = "storm"
+    SPARK = "spark"

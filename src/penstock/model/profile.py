@@ -5,6 +5,7 @@ Nasiri eq. 5: CPU of an instance is ``e * rate + met``. What was not measured is
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
@@ -124,6 +125,16 @@ class Profile:
     def has_errors(self) -> bool:
         """Whether it says how sure its costs are."""
         return any(cost.e_error is not None or cost.met_error is not None for cost in self.costs)
+
+    def as_on(self, measured: str, machine_types: Iterable[str]) -> Profile:
+        """Costs measured on one machine type, taken for others that run at the same speed."""
+        costs = tuple(
+            replace(cost, machine_type=kind)
+            for cost in self.costs
+            if cost.machine_type == measured
+            for kind in machine_types
+        )
+        return replace(self, costs=costs, workers=(), origin=Origin.DERIVED)
 
     def with_met(self, met: float) -> Profile:
         """The same profile with one fixed overhead everywhere, for what-if studies."""

@@ -14,6 +14,10 @@ from enum import StrEnum
 SAMPLE_VERSION = 1
 
 
+#: Machine type of a writer that knows none.
+UNKNOWN_TYPE = "any"
+
+
 class FieldType(StrEnum):
     TEXT = "text"
     WHOLE = "whole number"

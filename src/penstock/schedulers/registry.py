@@ -16,6 +16,7 @@ from penstock.schedulers.isolation import IsolationScheduler
 from penstock.schedulers.lcstream import LcStreamScheduler
 from penstock.schedulers.optimal import OptimalScheduler
 from penstock.schedulers.penstock import PenstockScheduler
+from penstock.schedulers.proportional import ProportionalScheduler
 from penstock.schedulers.rstorm import RStormScheduler
 from penstock.schedulers.top import TopScheduler
 from penstock.schedulers.tsstream import TsStreamScheduler
@@ -36,6 +37,7 @@ _BUILT_IN: tuple[type[Scheduler], ...] = (
     TsStreamScheduler,
     HeteroScheduler,
     OptimalScheduler,
+    ProportionalScheduler,
     PenstockScheduler,
 )
 

@@ -63,6 +63,11 @@ logger.executor.name = org.apache.spark.executor.Executor
 logger.executor.level = off
 logger.tasks.name = org.apache.spark.scheduler.TaskSetManager
 logger.tasks.level = off
+# A lost executor is no failure: its tasks run elsewhere, or a run says whom it lost.
+logger.losses.name = org.apache.spark.scheduler.TaskSchedulerImpl
+logger.losses.level = off
+logger.network.name = org.apache.spark.network
+logger.network.level = off
 logger.batches.name = org.apache.spark.sql.execution.streaming
 logger.batches.level = off
 """

@@ -113,18 +113,27 @@ def _folder_and_pattern(spark: SparkSession, location: str) -> tuple[str, str]:
 
 
 def _kafka(spark: SparkSession, location: str) -> DataFrame:
+    stream = kafka_stream(spark, location)
+    place = F.concat_ws("-", F.col("topic"), F.col("partition"))
+    return stream.select(F.col("value").cast("string").alias("value"), place.alias("file"))
+
+
+def kafka_stream(
+    spark: SparkSession, location: str, rows_per_batch: int | None = None
+) -> DataFrame:
     """``kafka://broker:9092/topic``; needs Spark's Kafka connector on its class path."""
     servers, _, topic = location.removeprefix(_KAFKA).partition("/")
     if not servers or not topic:
         raise InputError(f"{location}: write kafka://broker:port/topic")
+    options = {
+        "kafka.bootstrap.servers": servers,
+        "subscribe": topic,
+        "startingOffsets": "earliest",
+    }
+    if rows_per_batch is not None:
+        options["maxOffsetsPerTrigger"] = str(rows_per_batch)
     try:
-        stream = (
-            spark.readStream.format("kafka")
-            .option("kafka.bootstrap.servers", servers)
-            .option("subscribe", topic)
-            .option("startingOffsets", "earliest")
-            .load()
-        )
+        return spark.readStream.format("kafka").options(**options).load()
     except Exception as error:
         if "kafka" not in str(error).lower():
             raise
@@ -132,5 +141,3 @@ def _kafka(spark: SparkSession, location: str) -> DataFrame:
             "Spark's Kafka connector is missing; name it: --config spark.jars.packages="
             f"org.apache.spark:spark-sql-kafka-0-10_2.13:{spark.version}"
         ) from error
-    place = F.concat_ws("-", F.col("topic"), F.col("partition"))
-    return stream.select(F.col("value").cast("string").alias("value"), place.alias("file"))

@@ -86,11 +86,9 @@ def load_code(path: Path, topology: Topology) -> Code:
     for component in components:
         function = getattr(module, re.sub(r"\W", "_", component.name), None)
         declared = streams.get(component.name)
-        if (
-            function is not None
-            and declared is None
-            and not _is_sink(topology, component.name, names)
-        ):
+        # What passes on what comes in needs no schema; a spout gets rows of any source.
+        is_open = function is None and component.kind is not Kind.SPOUT
+        if declared is None and not is_open and not _is_sink(topology, component.name, names):
             message = f'say what {component.name} puts out: streams = {{"{component.name}": "…"}}'
             findings.append(Finding(message, str(path), field="streams"))
         schemas = declared if isinstance(declared, Mapping) else {DEFAULT_STREAM: declared or ""}

@@ -2,25 +2,41 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from enum import StrEnum
 
 import numpy as np
 
+from penstock.engines.lab.machines import POINTS_PER_CORE
 from penstock.errors import InputError
 from penstock.model.plan import Plan
 from penstock.model.topology import Kind, Topology
 
-#: Machine type of instances that may run anywhere.
+#: Place of instances that may run anywhere.
 ANYWHERE = ""
+
+
+class PlaceBy(StrEnum):
+    """What Spark's workers announce, and a plan's instances are bound to."""
+
+    TYPE = "type"
+    MACHINE = "machine"
+    #: Counts and shares of the plan, wherever Spark likes.
+    NOTHING = "nothing"
 
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """One instance: its number in the topology, the type it runs on, its part of the input."""
+    """One instance: its number in the topology, its part of the input, where it belongs."""
 
     task: int
-    machine_type: str
     share: float
+    place: str = ANYWHERE
+    machine: str = ""
+    machine_type: str = ""
+    #: Instances that can work at the same time on that machine.
+    cores: int = 1
 
 
 @dataclass(frozen=True)
@@ -39,15 +55,12 @@ class Deployment:
                 continue
             number = component.instances or parallelism
             number = min(number, component.max_instances or number)
-            share = 1.0 / number
-            found[component.name] = tuple(
-                Instance(task + i, ANYWHERE, share) for i in range(number)
-            )
+            found[component.name] = tuple(Instance(task + i, 1.0 / number) for i in range(number))
             task += number
         return cls(found)
 
     @classmethod
-    def of(cls, plan: Plan, topology: str) -> Deployment:
+    def of(cls, plan: Plan, topology: str, place_by: PlaceBy = PlaceBy.NOTHING) -> Deployment:
         """The part of a plan that one topology is."""
         problem, placement = plan.problem, plan.placement
         names = [t.name for t in problem.topologies]
@@ -60,27 +73,30 @@ class Deployment:
             if component.kind is Kind.ACKER:
                 continue
             mine = placement.component == first + c
-            machines = placement.machine[mine].tolist()
+            machines = [problem.cluster.machines[m] for m in placement.machine[mine].tolist()]
             share = placement.share[mine]
-            even = np.full(len(machines), 1.0 / max(1, len(machines)))
-            share = even if np.isnan(share).all() else share / share.sum()
-            kinds = [problem.cluster.machines[m].type for m in machines]
-            found[component.name] = tuple(
-                Instance(task + i, kind, float(part))
-                for i, (kind, part) in enumerate(zip(kinds, share.tolist(), strict=True))
-            )
-            task += len(machines)
+            if np.isnan(share).all():
+                share = np.ones(len(machines))
+            instances = []
+            for machine, part in zip(machines, (share / share.sum()).tolist(), strict=True):
+                place = {PlaceBy.TYPE: machine.type, PlaceBy.MACHINE: machine.name}.get(place_by)
+                kind = problem.cluster.types[problem.cluster.type_names[machine.type]]
+                cores = math.ceil(kind.cpu_points / (kind.core_points or POINTS_PER_CORE))
+                instances.append(
+                    Instance(task, part, place or ANYWHERE, machine.name, machine.type, cores)
+                )
+                task += 1
+            found[component.name] = tuple(instances)
         return cls(found)
 
-    def parts(self, component: str) -> dict[str, tuple[Instance, ...]]:
-        """Its instances by the machine type they run on, types in order of appearance."""
-        found: dict[str, list[Instance]] = {}
-        for instance in self.instances[component]:
-            found.setdefault(instance.machine_type, []).append(instance)
-        return {kind: tuple(mine) for kind, mine in found.items()}
+    @property
+    def places(self) -> list[str]:
+        """Where instances are bound to, the one with most of the work first."""
+        total: dict[str, float] = {}
+        for instances in self.instances.values():
+            for instance in instances:
+                total[instance.place] = total.get(instance.place, 0.0) + instance.share
+        return sorted(total, key=lambda place: (-total[place], place))
 
-    def ends(self, component: str) -> list[float]:
-        """Where each instance's share ends, adding them up; the last ends at 1."""
-        shares = [instance.share for instance in self.instances[component]]
-        ends = np.cumsum(shares) / sum(shares)
-        return [*ends[:-1].tolist(), 1.0]
+    def shares(self, component: str) -> list[float]:
+        return [instance.share for instance in self.instances[component]]

@@ -1,171 +1,279 @@
-"""One instance of a component at work on one batch: runs inside Spark's Python workers.
+"""Instances at work on one batch: runs inside Spark's Python workers.
 
-Rows come as Arrow batches with a few columns of ours in front; what was remembered comes first.
-Out go the rows of every stream, what is to be remembered, and one row with what was measured, all
-in one frame: so a batch that is run again after a failure counts once, telemetry included.
+A task is one slot: it reads what was sent to it, calls the functions of its segment's components
+one after the other, sends on what they put out, and keeps results and what is remembered in files
+of its own. Last of all it puts out one note for each component with what was measured and which
+files count: a task that Spark runs again counts once, telemetry included.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import socket
 import time
 import traceback
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 
 from penstock.engines.spark.code import Function
+from penstock.engines.spark.division import Division, by_key, dealt
+from penstock.engines.spark.machine import here
+from penstock.engines.spark.packets import Packer, note, unpacked
+from penstock.engines.spark.parts import Part
+from penstock.model.topology import Grouping
 
-#: Columns of ours. ``_id`` tells rows apart and orders them, ``_from`` says who sent them.
-ID, FROM, STREAM, NOTE = "_id", "_from", "_stream", "_note"
-#: Values of ``_from`` and ``_stream`` that are no stream's.
-STATE, SAMPLE = "#state", "#sample"
-#: Room for so many rows of one instance in one batch.
-ROWS_PER_INSTANCE = 1 << 40
+#: Tells source rows apart; not the user's.
+ID = "_id"
 #: Around the one line that says how a user's function failed.
 FAILED = "@@component failed@@"
-MACHINE_TYPE_VARIABLE = "PENSTOCK_MACHINE_TYPE"
 
 
 @dataclass(frozen=True)
-class Instances:
-    """A component's instances on one part of the cluster; sent to the workers whole."""
+class Subscriber:
+    """Who takes in a stream: in the same task, or in slots of another level."""
 
     component: str
+    #: Empty for one in the same task.
+    addresses: tuple[int, ...] = ()
+    grouping: Grouping = Grouping.SHUFFLE
+    keys: tuple[str, ...] = ()
+    shares: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """What a component knew after the batch before."""
+
+    schema: pa.Schema
+    #: Files by task, and whether the same tasks had the same keys then.
+    files: Mapping[int, str]
+    is_divided_alike: bool
+    shares: tuple[float, ...]
+    #: All is kept by the first instance.
+    is_global: bool
+
+
+@dataclass(frozen=True)
+class Component:
+    """What a task must know of one component."""
+
+    name: str
     function: Function | None
     takes_arrow: bool
-    #: Payload columns of each stream put out, and of the state.
-    columns: dict[str, list[str]]
-    state_columns: list[str]
-    #: Task number of each partition's instance.
-    tasks: list[int]
+    streams: dict[str, pa.Schema]
+    subscribers: dict[str, tuple[Subscriber, ...]]
+    #: Task number of each instance.
+    tasks: tuple[int, ...]
+    state: Remembered | None = None
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One level at one place; sent to the workers whole."""
+
+    #: Which components each partition works as, first to last, and as which of their instances.
+    slots: tuple[tuple[tuple[str, ...], int], ...]
+    components: dict[str, Component]
+    #: Of streams that come as packets, by "component/stream".
+    schemas: dict[str, pa.Schema]
     machine_type: str
-    schema: pa.Schema
+    #: Where this batch's results and state go.
+    folder: str
+    takes_source: bool
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from pyspark import TaskContext
 
         context = TaskContext.get()
         place = context.partitionId() if context is not None else 0
-        yield from _Run(self, self.tasks[place]).work(batches)
+        attempt = context.taskAttemptId() if context is not None else 0
+        yield from _Run(self, *self.slots[place], attempt).work(batches)
+
+
+class _Meter:
+    """CPU of this process, charged to one component at a time."""
+
+    def __init__(self, first: str) -> None:
+        self.now = first
+        self.cpu_s: dict[str, float] = {}
+        self.wall_s: dict[str, float] = {}
+        self._cpu, self._wall = time.process_time(), time.monotonic()
+
+    def charge(self, component: str) -> None:
+        """From now on it is this component's; what was until now, the one's before."""
+        cpu, wall = time.process_time(), time.monotonic()
+        self.cpu_s[self.now] = self.cpu_s.get(self.now, 0.0) + cpu - self._cpu
+        self.wall_s[self.now] = self.wall_s.get(self.now, 0.0) + wall - self._wall
+        self.now, self._cpu, self._wall = component, cpu, wall
+
+
+@dataclass
+class _Working:
+    """One component's instance during one batch."""
+
+    made: Component
+    task: int
+    inputs: dict[str, list[float]] = field(default_factory=dict)
+    outputs: dict[str, list[float]] = field(default_factory=dict)
+    packers: dict[tuple[str, str], tuple[Packer, Division]] = field(default_factory=dict)
+    results: dict[str, Part] = field(default_factory=dict)
+    state: pd.DataFrame | None = None
 
 
 class _Run:
-    """One instance, one batch."""
+    """One slot, one batch."""
 
-    def __init__(self, made: Instances, task: int) -> None:
-        self.made, self.task = made, task
-        self.next_id = task * ROWS_PER_INSTANCE
-        self.inputs: dict[str, list[float]] = {}
-        self.outputs: dict[str, list[float]] = {}
-        self.remembered: list[pd.DataFrame] = []
-        self.state: pd.DataFrame | None = None
+    def __init__(self, stage: Stage, names: tuple[str, ...], number: int, attempt: int) -> None:
+        self.stage, self.number, self.attempt = stage, number, attempt
+        self.working = {
+            name: _Working(stage.components[name], stage.components[name].tasks[number])
+            for name in names
+        }
+        self.meter = _Meter(names[0])
 
     def work(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        cpu, wall = time.thread_time(), time.monotonic()
-        for batch in batches:
-            yield from self._one(batch)
-        if self.made.state_columns:
-            yield from self._put(STATE, self._state(), self.made.state_columns)
-        yield self._measured(time.thread_time() - cpu, time.monotonic() - wall)
+        first = self.meter.now
+        if self.stage.takes_source:
+            for batch in batches:
+                rows = batch.drop_columns([ID]) if ID in batch.schema.names else batch
+                yield from self._one(first, "", rows)
+                self.meter.charge(first)
+        else:
+            for sender, target, rows in unpacked(batches, self.stage.schemas):
+                yield from self._one(target, sender, rows)
+                self.meter.charge(first)
+        for name, mine in self.working.items():
+            self.meter.charge(name)
+            for packer, _division in mine.packers.values():
+                yield from packer.rest()
+        yield from self._notes()
 
-    def _one(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        """A batch of rows; such as are remembered stand before all others."""
-        senders = batch.column(FROM).to_pandas()
-        if self.made.state_columns:
-            is_state = senders == STATE
-            if is_state.any():
-                self.remembered.append(batch.to_pandas()[is_state][self.made.state_columns])
-            if is_state.all():
-                return
-            if is_state.any():
-                batch = batch.filter(pa.array(~is_state))
-                senders = senders[~is_state]
-        for sender, rows in senders.value_counts().items():
-            count = self.inputs.setdefault(str(sender), [0.0, 0.0])
-            count[0] += rows
-            count[1] += batch.nbytes * rows / len(senders)
-        for stream, rows in self._called(batch).items():
-            yield from self._put(stream, rows, self.made.columns[stream])
+    def _one(self, name: str, sender: str, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Rows through one component and all that follow it in this task."""
+        self.meter.charge(name)
+        mine = self.working[name]
+        _count(mine.inputs, sender, rows)
+        for stream, out in self._called(mine, rows).items():
+            _count(mine.outputs, stream, out)
+            if not out.num_rows:
+                continue
+            if stream not in mine.made.subscribers:
+                self._result(mine, stream).write(out)
+                continue
+            for subscriber in mine.made.subscribers[stream]:
+                self.meter.charge(name)
+                if subscriber.addresses:
+                    yield from self._sent(mine, stream, subscriber, out)
+                else:
+                    yield from self._one(subscriber.component, f"{name}/{stream}", out)
 
-    def _called(self, batch: pa.RecordBatch) -> dict[str, Any]:
-        function, default = self.made.function, next(iter(self.made.columns), "")
-        own = [name for name in batch.schema.names if name in (ID, FROM)]
-        payload = batch.drop_columns(own)
-        rows: Any = payload if self.made.takes_arrow else payload.to_pandas()
-        if function is None:
-            return {default: rows} if default else {}
-        try:
-            if self.made.state_columns:
-                found, self.state = function(rows, self._state())
-            else:
-                found = function(rows)
-        except Exception as error:  # whatever a user's function does
-            raise RuntimeError(_failure(self.made.component, function, error)) from None
-        return found if isinstance(found, dict) else {default: found}
-
-    def _state(self) -> pd.DataFrame:
-        if self.state is None:
-            columns = self.made.state_columns
-            empty = self.made.schema.empty_table().select(columns).to_pandas()
-            self.state = pd.concat([empty, *self.remembered], ignore_index=True)
-            self.remembered = []
-        return self.state
-
-    def _put(self, stream: str, rows: Any, columns: list[str]) -> Iterator[pa.RecordBatch]:
-        """Rows in the frame that all of this component's streams share."""
-        table = rows if isinstance(rows, pa.RecordBatch) else None
-        size = len(rows)
-        if not size or not columns:
-            return
-        fields = {field.name: field for field in self.made.schema}
-        given = {
-            name: (
-                table.column(name).cast(fields[name].type)
-                if table is not None
-                else pa.array(rows[name], type=fields[name].type, from_pandas=True)
-            )
-            for name in columns
+    def _called(self, mine: _Working, rows: pa.RecordBatch) -> dict[str, pa.RecordBatch]:
+        made = mine.made
+        default = next(iter(made.streams), "")
+        found: Any = rows
+        if made.function is not None:
+            given: Any = rows if made.takes_arrow else rows.to_pandas()
+            try:
+                if made.state is not None:
+                    found, mine.state = made.function(given, self._state(mine))
+                else:
+                    found = made.function(given)
+            except Exception as error:  # whatever a user's function does
+                raise RuntimeError(_failure(made.name, made.function, error)) from None
+        by_stream = found if isinstance(found, dict) else {default: found}
+        return {
+            stream: _as_declared(out, made.streams[stream])
+            for stream, out in by_stream.items()
+            if stream in made.streams and made.streams[stream].names
         }
-        given[ID] = pa.array(range(self.next_id, self.next_id + size), type=pa.int64())
-        given[STREAM] = pa.array([stream] * size, type=pa.string())
-        self.next_id += size
-        made = self._framed(given, size)
-        if stream != STATE:
-            count = self.outputs.setdefault(stream, [0.0, 0.0])
-            count[0] += size
-            count[1] += sum(array.nbytes for array in given.values())
-        yield made
 
-    def _measured(self, cpu_s: float, wall_s: float) -> pa.RecordBatch:
-        note = {
-            "component": self.made.component,
-            "task": self.task,
-            "host": os.environ.get("SPARK_LOCAL_HOSTNAME") or socket.gethostname(),
-            "machine_type": os.environ.get(MACHINE_TYPE_VARIABLE) or self.made.machine_type,
-            "worker": str(os.getppid()),
-            "inputs": self.inputs,
-            "outputs": self.outputs,
-            "cpu_s": cpu_s,
-            "wall_s": wall_s,
-        }
-        given = {
-            ID: pa.array([self.next_id], type=pa.int64()),
-            STREAM: pa.array([SAMPLE], type=pa.string()),
-            NOTE: pa.array([json.dumps(note)], type=pa.string()),
-        }
-        return self._framed(given, 1)
+    def _sent(
+        self, mine: _Working, stream: str, to: Subscriber, rows: pa.RecordBatch
+    ) -> Iterator[pa.RecordBatch]:
+        if (stream, to.component) not in mine.packers:
+            packer = Packer(mine.made.name, stream, to.component, mine.task)
+            division = Division(to.grouping, to.keys, to.shares)
+            mine.packers[stream, to.component] = packer, division
+        packer, division = mine.packers[stream, to.component]
+        for number, part in division.divided(rows):
+            yield from packer.add(to.addresses[number], part)
 
-    def _framed(self, given: dict[str, pa.Array], size: int) -> pa.RecordBatch:
-        arrays = [
-            given.get(field.name, pa.nulls(size, type=field.type)) for field in self.made.schema
-        ]
-        return pa.RecordBatch.from_arrays(arrays, schema=self.made.schema)
+    # -- files ------------------------------------------------------------------------------------
+
+    def _result(self, mine: _Working, stream: str) -> Part:
+        if stream not in mine.results:
+            folder = Path(self.stage.folder, "results", mine.made.name, stream)
+            schema = mine.made.streams[stream]
+            mine.results[stream] = Part(folder, f"{mine.task:06d}", self.attempt, schema)
+        return mine.results[stream]
+
+    def _state(self, mine: _Working) -> pd.DataFrame:
+        """What this instance's keys had last time."""
+        if mine.state is not None:
+            return mine.state
+        known = mine.made.state
+        assert known is not None
+        files = [known.files[task] for task in sorted(known.files)]
+        if known.is_divided_alike:
+            files = [known.files[mine.task]] if mine.task in known.files else []
+        frames = [known.schema.empty_table().to_pandas()]
+        frames += [pd.read_parquet(file, columns=known.schema.names) for file in files]
+        found = pd.concat(frames, ignore_index=True)
+        if not known.is_divided_alike and not known.is_global:
+            to = by_key(found[known.schema.names[:1]], dealt(known.shares))
+            found = found[to == self.number].reset_index(drop=True)
+        mine.state = found
+        return found
+
+    def _kept_state(self, mine: _Working) -> str | None:
+        known = mine.made.state
+        if known is None:
+            return None
+        folder = Path(self.stage.folder, "state", mine.made.name)
+        part = Part(folder, f"{mine.task:06d}", self.attempt, known.schema)
+        part.write(_as_declared(self._state(mine), known.schema))
+        return part.close()
+
+    # -- what was measured ------------------------------------------------------------------------
+
+    def _notes(self) -> Iterator[pa.RecordBatch]:
+        kept = {}
+        for name, mine in self.working.items():
+            self.meter.charge(name)
+            kept[name] = self._kept_state(mine)
+            for part in mine.results.values():
+                part.close()
+        self.meter.charge("")
+        for name, mine in self.working.items():
+            facts = {
+                "component": name,
+                "task": mine.task,
+                "machine_type": self.stage.machine_type,
+                "inputs": mine.inputs,
+                "outputs": mine.outputs,
+                "cpu_s": self.meter.cpu_s.get(name, 0.0),
+                "wall_s": self.meter.wall_s.get(name, 0.0),
+                "state": kept[name],
+            }
+            yield note(json.dumps(facts | here()))
+
+
+def _count(counts: dict[str, list[float]], name: str, rows: pa.RecordBatch) -> None:
+    count = counts.setdefault(name, [0.0, 0.0])
+    count[0] += rows.num_rows
+    count[1] += rows.nbytes
+
+
+def _as_declared(rows: Any, schema: pa.Schema) -> pa.RecordBatch:
+    """Rows of pandas or Arrow with the columns and types that were declared."""
+    if isinstance(rows, pa.RecordBatch):
+        return rows if rows.schema.equals(schema) else rows.select(schema.names).cast(schema)
+    arrays = [pa.array(rows[f.name], type=f.type, from_pandas=True) for f in schema]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def _failure(component: str, function: Function, error: Exception) -> str:

@@ -1,15 +1,18 @@
-"""What instances measured during a batch, as telemetry records."""
+"""What instances measured during a batch, as telemetry records.
+
+CPU of an instance is what its Python process used for it, and its part of what the executor around
+it used to move rows in and out: without instances the executor would do nothing. Where the executor
+is the driver too (local masters), that part is not known and left out.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
-from penstock.model.telemetry import Input, Output, Sample
-
-#: Spark has no machine types of its own.
-UNKNOWN_TYPE = "any"
+from penstock.model.telemetry import UNKNOWN_TYPE, Input, Output, Sample
 
 
 @dataclass(frozen=True)
@@ -21,20 +24,57 @@ class Window:
     topology: str
     run: str
     uptime_s: float
+    #: Process of the driver, as workers are named.
+    driver: str = ""
 
 
-def samples(notes: Iterable[str], window: Window, spouts: frozenset[str]) -> list[Sample]:
+@dataclass
+class WorkerClocks:
+    """CPU seconds of every executor at the end of the batch before."""
+
+    _before: dict[tuple[str, str], float] = field(default_factory=dict)
+
+    def used_s(self, told: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], float]:
+        """Seconds since the batch before of each executor that was there then."""
+        now: dict[tuple[str, str], float] = {}
+        for note in told:
+            if note.get("worker_cpu_s") is not None:
+                worker = (note["host"], note["worker"])
+                now[worker] = max(now.get(worker, 0.0), note["worker_cpu_s"])
+        used = {w: cpu - self._before[w] for w, cpu in now.items() if w in self._before}
+        self._before = now
+        return used
+
+
+def samples(
+    notes: Iterable[str], window: Window, spouts: frozenset[str], clocks: WorkerClocks
+) -> list[Sample]:
     """A record per instance; CPU is spread over the whole window."""
-    seconds = max(window.length_ms, 1) / 1000.0
+    told = [json.loads(text) for text in notes]
+    used_s = clocks.used_s(told)
+    own_s = {w: used for w, used in used_s.items() if w[1] != window.driver}
+    tasks_s: dict[tuple[str, str], float] = {}
+    moved: dict[tuple[str, str], float] = {}
+    for note in told:
+        worker = (note["host"], note["worker"])
+        tasks_s[worker] = tasks_s.get(worker, 0.0) + note["cpu_s"]
+        moved[worker] = moved.get(worker, 0.0) + _moved(note)
+    length_ms = max(window.length_ms, 1)
+    points = 1e5 / length_ms
     found = []
-    for text in notes:
-        note = json.loads(text)
+    for note in told:
+        worker = (note["host"], note["worker"])
+        cpu_s: float | None = note["cpu_s"]
+        if worker in own_s:
+            cpu_s = note["cpu_s"] + own_s[worker] * _moved(note) / moved[worker]
+        elif worker[1] != window.driver:
+            cpu_s = None  # an executor's first batch: what it used until then was its start
         taken_in = float(sum(tuples for tuples, _ in note["inputs"].values()))
         is_spout = note["component"] in spouts
         found.append(
             Sample(
                 time_ms=window.end_ms,
-                window_ms=max(window.length_ms, 1),
+                window_ms=length_ms,
                 topology=window.topology,
                 component=note["component"],
                 task=int(note["task"]),
@@ -49,12 +89,21 @@ def samples(notes: Iterable[str], window: Window, spouts: frozenset[str]) -> lis
                 ),
                 produced=taken_in if is_spout else None,
                 process_ms=1e3 * note["wall_s"] / taken_in if taken_in else None,
-                cpu_points=100.0 * note["cpu_s"] / seconds,
+                cpu_points=None if cpu_s is None else points * cpu_s,
+                worker_cpu_points=(
+                    points * (own_s[worker] + tasks_s[worker]) if worker in own_s else None
+                ),
                 latency_ms=float(window.length_ms) if is_spout else None,
                 uptime_s=window.uptime_s,
             )
         )
     return sorted(found, key=lambda sample: sample.task)
+
+
+def _moved(note: Mapping[str, Any]) -> float:
+    """Bytes in and out of an instance; a little for one that had none, as it was asked too."""
+    sizes = [size for side in ("inputs", "outputs") for _, size in note[side].values()]
+    return 1.0 + float(sum(sizes))
 
 
 def _inputs(counted: dict[str, list[float]]) -> tuple[Input, ...]:

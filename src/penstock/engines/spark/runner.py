@@ -8,21 +8,25 @@ everything may change: the plan, and with it instances, places and shares.
 from __future__ import annotations
 
 import json
+import math
 import re
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.engines.spark.code import Code
 from penstock.engines.spark.commits import Commits
-from penstock.engines.spark.dataflow import Dataflow, notes, results_of, sinks, state_of
+from penstock.engines.spark.dataflow import Dataflow
 from penstock.engines.spark.deployment import Deployment
 from penstock.engines.spark.instance import FAILED
-from penstock.engines.spark.measured import Window, samples
+from penstock.engines.spark.measured import Window, WorkerClocks, samples
+from penstock.engines.spark.memory import Memory
+from penstock.engines.spark.placement import Places
 from penstock.engines.spark.sources import Source
 from penstock.errors import PenstockError
 from penstock.model.telemetry import Sample
@@ -33,9 +37,24 @@ class ComponentFailed(PenstockError):
     """A function of the user's raised an exception."""
 
 
+class SparkEndedIt(PenstockError):
+    """Spark gave up: input that went away, a broker nobody answers at, a disk that is full."""
+
+
+class PlaceLost(PenstockError):
+    """Instances are bound to a place where no executor is any more."""
+
+    def __init__(self, places: Iterable[str]) -> None:
+        self.places = sorted(places)
+        super().__init__(f"no executor left at {', '.join(self.places)}")
+
+
 _ENDS_BY_ITSELF_S = 3.0
+_LOOKS_EVERY_S = 1.0
+#: An executor that crashed is back by then; a machine that is gone is not.
+LOST_AFTER_S = 20.0
 _STOPPED = "@@stopped between two batches@@"
-RESULTS, STATE, TELEMETRY, SAMPLES = "results", "state", "telemetry", "samples.jsonl"
+STATE, TELEMETRY, SAMPLES = "state", "telemetry", "samples.jsonl"
 
 
 @dataclass(frozen=True)
@@ -73,9 +92,15 @@ class Runner:
     #: Asked before every batch, so that a plan can be replaced between two.
     deployment: Callable[[], Deployment]
     on_batch: Callable[[Batch], None] = lambda _batch: None
+    #: Where instances are bound to places.
+    places: Places | None = None
+    lost_after_s: float = LOST_AFTER_S
+    #: Seconds from the start of one batch to the next; 0 for as fast as they go.
+    every_s: float = 0.0
     clock: Callable[[], float] = time.time
     _began: float = field(default_factory=time.monotonic)
     _before: float = 0.0
+    _clocks: WorkerClocks = field(default_factory=WorkerClocks)
     #: Held while a batch is under way, in a thread of Spark's.
     _at_work: threading.Lock = field(default_factory=threading.Lock)
     _stopping: bool = False
@@ -89,11 +114,16 @@ class Runner:
         self.commits.publish(SAMPLES, TELEMETRY)
         self._before = time.monotonic()
         writer = self.source.stream(self.spark).writeStream.foreachBatch(self._batch)
+        writer = writer.trigger(processingTime=f"{round(1000 * self.every_s)} milliseconds")
         query = writer.option("checkpointLocation", str(self.folder / "checkpoint")).start()
+        watch = _PlaceWatch(self.places, self.lost_after_s)
         try:
-            while query.isActive and not stop():
+            while query.isActive and not stop() and not watch.lost():
                 time.sleep(0.1)
             self._stopping = True
+            if watch.lost():
+                # Its stages would wait for ever. The batch is run again by whoever goes on.
+                self.spark.sparkContext.cancelAllJobs()
             # Spark would cut off a batch that is under way. The next one, if there is more input,
             # ends the stream by itself; otherwise it is idle, and stopping it cuts off nothing.
             with self._at_work:
@@ -102,6 +132,8 @@ class Runner:
                 time.sleep(0.05)
         finally:
             query.stop()
+        if watch.lost():
+            raise PlaceLost(watch.lost())
         error = query.exception()
         if error is not None and _STOPPED not in str(error):
             raise _plain(error)
@@ -117,43 +149,29 @@ class Runner:
         commits = self.commits
         if number <= commits.last:
             return  # committed by us, not yet by Spark, when the driver died
+        rows.sparkSession.conf.set("spark.sql.adaptive.enabled", "false")
         folder = commits.begin(number)
-        flow = Dataflow(self.topology, self.code, self.deployment())
-        outputs = flow.outputs(self.source.numbered(rows), self._states(flow))
-        try:
-            told = [row[0] for row in notes(outputs).collect()]
-            self._write(flow, outputs, folder)
-        finally:
-            for frame in outputs.values():
-                frame.unpersist()
+        deployment = self.deployment()
+        profiles = self.places.profiles if self.places else {}
+        flow = Dataflow(self.topology, self.code, deployment, profiles)
+        memory = Memory(flow, commits)
+        told = flow.run(self.source.numbered(rows), memory.known(), folder)
         now = time.monotonic()
         seconds, self._before = now - self._before, now
         made = self._samples(told, seconds)
         _write_lines(folder / SAMPLES, made)
-        commits.commit(number, {"rows": sum(s.produced or 0 for s in made), "seconds": seconds})
+        facts = {"rows": sum(s.produced or 0 for s in made), "seconds": seconds}
+        commits.commit(number, facts | memory.facts(told))
         commits.publish(SAMPLES, TELEMETRY)
         for name in self.code.stateful:
             commits.forget_before(f"{STATE}/{name}", number)
         self.on_batch(Batch(number, seconds, tuple(made)))
 
-    def _states(self, flow: Dataflow) -> dict[str, DataFrame]:
-        found = {}
-        for name in self.code.stateful:
-            folder = self.commits.newest(f"{STATE}/{name}")
-            if folder is not None:
-                found[name] = self.spark.read.schema(flow.state_schema(name)).parquet(str(folder))
-        return found
-
-    def _write(self, flow: Dataflow, outputs: dict[str, DataFrame], folder: Path) -> None:
-        for name in self.code.stateful:
-            columns = flow.state_schema(name).fieldNames()[1:]
-            kept = state_of(outputs[name], columns)
-            kept.write.mode("overwrite").parquet(str(folder / STATE / name))
-        for name in sinks(self.topology, self.code):
-            for stream, columns in flow.columns(name).items():
-                if columns:
-                    rows = results_of(outputs[name], stream, columns)
-                    rows.write.mode("overwrite").parquet(str(folder / RESULTS / name / stream))
+    @cached_property
+    def _driver(self) -> str:
+        java = self.spark.sparkContext._jvm
+        assert java is not None
+        return str(java.java.lang.ProcessHandle.current().pid())
 
     def _samples(self, told: list[str], seconds: float) -> list[Sample]:
         spouts = frozenset(c.name for c in self.topology.components if c.kind is Kind.SPOUT)
@@ -163,14 +181,37 @@ class Runner:
             topology=self.topology.name,
             run=self.folder.name,
             uptime_s=time.monotonic() - self._began,
+            driver=self._driver,
         )
-        return samples(told, window, spouts)
+        return samples(told, window, spouts, self._clocks)
 
 
-def _plain(error: Exception) -> Exception:
-    """A failure of a user's function in one line; any other as Spark has it."""
+class _PlaceWatch:
+    """Notices places that stay without an executor."""
+
+    def __init__(self, places: Places | None, lost_after_s: float) -> None:
+        self.places, self.lost_after_s = places, lost_after_s
+        self._seen: dict[str, float] = {}
+        self._looked = -math.inf
+
+    def lost(self) -> list[str]:
+        """Places that were there and are not, for long enough."""
+        if self.places is None:
+            return []
+        now = time.monotonic()
+        if now - self._looked >= _LOOKS_EVERY_S:
+            self._looked = now
+            self._seen |= dict.fromkeys(self.places.alive(), now)
+        return [place for place, seen in self._seen.items() if now - seen > self.lost_after_s]
+
+
+def _plain(error: Exception) -> PenstockError:
+    """A failure of a user's function, or what Spark says, in one line."""
     told = re.search(f"{FAILED}(.*?){FAILED}", str(error), re.DOTALL)
-    return ComponentFailed(told.group(1)) if told else error
+    if told:
+        return ComponentFailed(told.group(1))
+    first = next((line.strip() for line in str(error).splitlines() if line.strip()), "no reason")
+    return SparkEndedIt(f"Spark ended the run: {first}")
 
 
 def _write_lines(path: Path, made: list[Sample]) -> None:

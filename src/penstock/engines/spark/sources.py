@@ -1,4 +1,4 @@
-"""Where a topology's input comes from: numbers at a rate, or lines of files as they appear."""
+"""Where a topology's input comes from: numbers at a rate, lines of files, values of a topic."""
 
 from __future__ import annotations
 
@@ -10,15 +10,23 @@ from pyspark.sql import functions as F
 
 from penstock.engines.spark.instance import ID
 from penstock.errors import Finding, InputError
+from penstock.telemetry.source import kafka_stream
 
 VALUE = "value"
+#: Offsets of one partition of a topic fit into so many bits.
+_OFFSET_BITS = 44
 
 
 @dataclass(frozen=True)
 class RateSource:
-    """Numbers from 0 on, so many in each batch; a batch that is run again has the same."""
+    """Numbers from 0 on, so many in each batch; a batch that is run again has the same.
+
+    With ``levels``, batches in turn leave out all but that part of them: at several loads, what a
+    tuple costs can be told from what a batch costs.
+    """
 
     rows_per_batch: int
+    levels: tuple[float, ...] = (1.0,)
 
     def stream(self, spark: SparkSession) -> DataFrame:
         return (
@@ -31,11 +39,19 @@ class RateSource:
 
     def numbered(self, batch: DataFrame) -> DataFrame:
         """The rows of a batch, told apart."""
+        if len(set(self.levels)) > 1:
+            rows = F.lit(self.rows_per_batch)
+            counts = F.array(*[F.lit(round(level * self.rows_per_batch)) for level in self.levels])
+            turn = F.pmod(F.floor(F.col(VALUE) / rows), F.lit(len(self.levels))) + 1
+            batch = batch.where(F.pmod(VALUE, rows) < F.element_at(counts, turn.cast("int")))
         return batch.withColumn(ID, F.col(VALUE))
 
     @property
     def about(self) -> str:
-        return f"{self.rows_per_batch:,} numbers a batch"
+        if len(set(self.levels)) == 1:
+            return f"{self.rows_per_batch:,} numbers a batch"
+        levels = " / ".join(f"{round(level * self.rows_per_batch):,}" for level in self.levels)
+        return f"{levels} numbers in a batch, in turn"
 
 
 @dataclass(frozen=True)
@@ -64,4 +80,27 @@ class FileSource:
         return f"lines of {self.folder}, {self.files_per_batch} files a batch"
 
 
-Source = RateSource | FileSource
+@dataclass(frozen=True)
+class KafkaSource:
+    """Values of a topic as text, so many in each batch."""
+
+    #: ``kafka://broker:port/topic``
+    location: str
+    rows_per_batch: int
+
+    def stream(self, spark: SparkSession) -> DataFrame:
+        return kafka_stream(spark, self.location, self.rows_per_batch).select(
+            F.col("value").cast("string").alias(VALUE), "partition", "offset"
+        )
+
+    def numbered(self, batch: DataFrame) -> DataFrame:
+        """The rows of a batch, told apart by where the topic has them."""
+        place = F.shiftleft(F.col("partition").cast("long"), _OFFSET_BITS) + F.col("offset")
+        return batch.select(VALUE, place.alias(ID))
+
+    @property
+    def about(self) -> str:
+        return f"{self.location}, up to {self.rows_per_batch:,} values a batch"
+
+
+Source = RateSource | FileSource | KafkaSource

@@ -1,38 +1,37 @@
-"""A standalone Spark cluster on this machine: a master and workers as processes of their own.
+"""Standalone Spark on this computer: a master and workers as processes of their own.
 
-For tests and benchmarks that must show that the same job runs on a cluster, and for the lab.
-Nothing is left behind: processes end and folders go with the block, whatever happened inside.
+A plain cluster for tests and benchmarks, and the daemons of the lab of unlike machines. Every
+worker announces its machine and machine type as custom resources, which is how instances of a plan
+find their place.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
-import signal
-import socket
-import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from penstock.errors import PenstockError
+from penstock.engines.lab.daemons import Daemons, free_port, listens
+from penstock.engines.lab.groups import ControlGroup
+from penstock.engines.lab.lab import Lab
+from penstock.engines.spark.machine import MACHINE_TYPE_VARIABLE, MACHINE_VARIABLE
+from penstock.engines.spark.placement import EXECUTOR_MB, resource_name
 from penstock.telemetry.session import require_spark
 
 _HOST = "127.0.0.1"
-_STARTS_WITHIN_S = 90.0
-_ENDS_WITHIN_S = 10.0
 _MASTER = "org.apache.spark.deploy.master.Master"
 _WORKER = "org.apache.spark.deploy.worker.Worker"
 _REGISTERED = re.compile(r"[Ss]uccessfully registered with master")
-
-
-class ClusterDidNotStart(PenstockError):
-    """A master or worker process ended or stayed silent."""
+#: Spark sets aside memory beyond the heap of an executor that runs Python.
+_EXECUTORS_PER_WORKER = 2
+_ROOM_PER_EXECUTOR_MB = EXECUTOR_MB + 400
 
 
 @dataclass(frozen=True)
@@ -40,113 +39,119 @@ class StandaloneCluster:
     """A running cluster."""
 
     master: str
-    processes: tuple[subprocess.Popen[bytes], ...]
+    daemons: Daemons
 
 
 @contextmanager
 def standalone_cluster(
     workers: int, *, cores: int = 1, memory_mb: int = 1200
 ) -> Iterator[StandaloneCluster]:
-    """Start a master and so many workers, each with so many cores; all end with the block."""
-    with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="penstock-cluster-")))
-        port = _free_port()
-        master = f"spark://{_HOST}:{port}"
-        started = [
-            stack.enter_context(
-                _daemon(folder, "master", _MASTER, "--host", _HOST, "--port", str(port))
-            )
-        ]
-        _wait_for(lambda: _listens(port), started, folder, "the master does not listen")
-        for number in range(workers):
-            started.append(
-                stack.enter_context(
-                    _daemon(
-                        folder, f"worker-{number}", _WORKER,
-                        "--host", _HOST, "--cores", str(cores), "--memory", f"{memory_mb}m",
-                        "--work-dir", str(folder / f"work-{number}"), master,
-                    )
-                )
-            )  # fmt: skip
-        for number in range(workers):
-            log = folder / f"worker-{number}.log"
-            _wait_for(
-                lambda log=log: bool(_REGISTERED.search(log.read_text(errors="replace"))),  # type: ignore[misc]
-                started,
-                folder,
-                f"worker {number} did not register",
-            )
-        yield StandaloneCluster(master, tuple(started))
+    """Start a master and so many like workers; all end with the block."""
+    with tempfile.TemporaryDirectory(prefix="penstock-cluster-", ignore_cleanup_errors=True) as at:
+        daemons = Daemons(Path(at))
+        try:
+            master = start_master(daemons)
+            for number in range(workers):
+                _start_worker(daemons, master, f"worker-{number}", cores, memory_mb)
+            _wait_for_workers(daemons)
+            yield StandaloneCluster(master, daemons)
+        finally:
+            daemons.end()
 
 
-@contextmanager
-def _daemon(folder: Path, name: str, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+def start_lab(lab: Lab) -> str:
+    """Spark on the machines of a lab; the master's address."""
+    master = start_master(lab.daemons)
+    for machine in lab.machines:
+        _start_worker(
+            lab.daemons,
+            master,
+            machine.name,
+            # One more for stages that are bound to no machine type, such as reading the input.
+            lab.slots(machine) + 1,
+            _EXECUTORS_PER_WORKER * _ROOM_PER_EXECUTOR_MB,
+            group=lab.group(machine.name),
+            machine_type=machine.type,
+        )
+    _wait_for_workers(lab.daemons)
+    return master
+
+
+def start_master(daemons: Daemons) -> str:
+    port = free_port()
+    daemons.start(
+        "master",
+        [_spark_class(), _MASTER, "--host", _HOST, "--port", str(port), "--webui-port", "0"],
+        _environment(daemons.folder / "master"),
+    )
+    daemons.wait_for(lambda: listens(port), "Spark's master does not listen")
+    return f"spark://{_HOST}:{port}"
+
+
+def _start_worker(
+    daemons: Daemons,
+    master: str,
+    name: str,
+    cores: int,
+    memory_mb: int,
+    *,
+    group: ControlGroup | None = None,
+    machine_type: str = "",
+) -> None:
+    folder = daemons.folder / name
+    folder.mkdir()
+    environment = _environment(folder)
+    command: list[str | Path] = [
+        _spark_class(), _WORKER, "--host", _HOST, "--webui-port", "0", "--cores", str(cores),
+        "--memory", f"{memory_mb}m", "--work-dir", folder / "work",
+    ]  # fmt: skip
+    if machine_type:
+        environment |= {MACHINE_VARIABLE: name, MACHINE_TYPE_VARIABLE: machine_type}
+        properties = folder / "worker.conf"
+        properties.write_text(_announced(folder, [machine_type, name]), encoding="utf-8")
+        command += ["--properties-file", properties]
+    daemons.start(name, [*command, master], environment, group)
+
+
+def _announced(folder: Path, names: list[str]) -> str:
+    """Settings of a worker with these resources: for the instances, and for stages of no place."""
+    resources = [resource_name(name) for name in names]
+    file = folder / "resources.json"
+    entries = [
+        {"id": {"componentName": "spark.worker", "resourceName": name}, "addresses": ["0", "1"]}
+        for name in resources
+    ]
+    file.write_text(json.dumps(entries), encoding="utf-8")
+    lines = [f"spark.worker.resource.{name}.amount 2" for name in resources]
+    return "\n".join([*lines, f"spark.worker.resourcesFile {file}", ""])
+
+
+def _wait_for_workers(daemons: Daemons) -> None:
+    for daemon in daemons.running[1:]:
+        daemons.wait_for(
+            lambda daemon=daemon: bool(_REGISTERED.search(daemon.said)),  # type: ignore[misc]
+            f"{daemon.name} did not register with Spark's master",
+        )
+
+
+def _spark_class() -> Path:
+    return _home() / "bin" / "spark-class"
+
+
+def _home() -> Path:
+    require_spark()
     spec = find_spec("pyspark")
-    # require_spark has looked before.
     assert spec is not None
     assert spec.origin is not None
-    home = Path(spec.origin).parent
-    environment = os.environ | {
+    return Path(spec.origin).parent
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    mine: Mapping[str, str] = {
         "JAVA_HOME": str(require_spark()),
-        "SPARK_HOME": str(home),
+        "SPARK_HOME": str(_home()),
         "PYSPARK_PYTHON": sys.executable,
-        "SPARK_LOCAL_DIRS": str(folder / f"{name}-local"),
+        "SPARK_LOCAL_DIRS": str(folder / "local"),
         "SPARK_DAEMON_MEMORY": "256m",
     }
-    with (folder / f"{name}.log").open("wb") as log:
-        process = subprocess.Popen(
-            [home / "bin" / "spark-class", arguments[0], "--webui-port", "0", *arguments[1:]],
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            # A group of its own: executors end with their worker, and Ctrl-C reaches us first.
-            start_new_session=True,
-        )
-        try:
-            yield process
-        finally:
-            _end(process)
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, number)
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(_ENDS_WITHIN_S)
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-
-
-def _wait_for(
-    ready: Callable[[], bool],
-    processes: list[subprocess.Popen[bytes]],
-    folder: Path,
-    complaint: str,
-) -> None:
-    deadline = time.monotonic() + _STARTS_WITHIN_S
-    while not ready():
-        ended = any(process.poll() is not None for process in processes)
-        if ended or time.monotonic() > deadline:
-            logs = "\n".join(
-                line for log in sorted(folder.glob("*.log")) for line in _last_lines(log)
-            )
-            raise ClusterDidNotStart(f"{complaint}:\n{logs}")
-        time.sleep(0.2)
-
-
-def _last_lines(log: Path) -> list[str]:
-    return log.read_text(errors="replace").splitlines()[-5:]
-
-
-def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind((_HOST, 0))
-        return int(listener.getsockname()[1])
-
-
-def _listens(port: int) -> bool:
-    with socket.socket() as probe:
-        probe.settimeout(1)
-        return probe.connect_ex((_HOST, port)) == 0
+    return {**os.environ, **mine}

@@ -1,27 +1,34 @@
 """WordCount: sentences to words to counts."""
 
+import numpy as np
 import pandas as pd
 
 streams = {"spout": "sentence string", "split": "word string", "count": "word string, count bigint"}
 state = {"count": "word string, count bigint"}
 
-_WORDS = (
-    *("the", "cow", "jumped", "over", "the", "moon", "an", "apple", "a", "day", "keeps", "the"),
-    *("doctor", "away", "four", "score", "and", "seven", "years", "ago", "snow", "white", "and"),
-    *("the", "seven", "dwarfs", "i", "am", "at", "two", "with", "nature"),
-)
+_VOCABULARY = np.array([f"word-{rank}" for rank in range(1, 5001)], dtype=object)
+_WORDS_PER_SENTENCE = 8
+_GOLDEN = 0.6180339887498949
 
 
 def spout(rows: pd.DataFrame) -> pd.DataFrame:
-    """Lines of a file as they are; numbers of a rate source become sentences of eight words."""
+    """Lines of a file as they are; numbers of a rate source become sentences of eight words.
+
+    Words are as frequent as in a language: the one of rank k about 1/k times as often as the first.
+    """
     if rows["value"].dtype == object:
         return rows[["value"]].rename(columns={"value": "sentence"})
-    number = rows["value"].to_numpy()
-    columns = [
-        pd.Series(_WORDS).take((number * 7 + 13 * place) % len(_WORDS)).to_list()
-        for place in range(8)
-    ]
-    return pd.DataFrame({"sentence": [" ".join(words) for words in zip(*columns, strict=True)]})
+    places = rows["value"].to_numpy()[:, None] * _WORDS_PER_SENTENCE + np.arange(
+        _WORDS_PER_SENTENCE
+    )
+    # Multiples of the golden ratio fall evenly between 0 and 1, in every batch.
+    uniform = places * _GOLDEN % 1.0
+    ranks = np.floor(len(_VOCABULARY) ** uniform).astype(int) - 1
+    words = _VOCABULARY[ranks]
+    sentence = words[:, 0]
+    for place in range(1, _WORDS_PER_SENTENCE):
+        sentence = sentence + " " + words[:, place]
+    return pd.DataFrame({"sentence": sentence})
 
 
 def split(rows: pd.DataFrame) -> pd.DataFrame:

@@ -1,0 +1,140 @@
+"""``penstock lab``: unlike machines on this one computer, to try plans on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from penstock.cli import lab_demo, options
+from penstock.cli.output import say, show, write_json
+from penstock.engines import Engine, keeper
+from penstock.engines.lab.lab import WARM_UP_S
+from penstock.engines.lab.machines import parse_machines
+from penstock.engines.spark.planning import lab_cluster
+from penstock.errors import EXIT_DONE, EXIT_FAILURE
+from penstock.files.store import save
+
+app = typer.Typer(
+    help="Start and stop a cluster of unlike machines on this computer.", no_args_is_help=True
+)
+
+
+MachinesOption = Annotated[
+    str, typer.Option("--machines", help="Points of a core of each machine (100 is one core).")
+]
+ClusterOut = Annotated[
+    Path | None, typer.Option("--out", "-o", help="Write its machines as a cluster file.")
+]
+DEFAULT_MACHINES = "90,50,30"
+
+
+app.command("demo", short_help="Run, measure, plan, and run again under the plan.")(
+    lab_demo.command
+)
+
+
+@app.command("up", short_help="Start a lab; it stays until lab down.")
+def up(
+    engine: options.EngineOption = Engine.SPARK,
+    machines: MachinesOption = DEFAULT_MACHINES,
+    warm_up: Annotated[
+        float,
+        typer.Option("--warm-up", help="Seconds a new program may use the whole computer.", min=0),
+    ] = WARM_UP_S,
+    out: ClusterOut = None,
+    as_json: options.Json = False,
+) -> int:
+    """Start a cluster whose machines have so many points of a core each.
+
+    penstock lab up --engine spark --machines 90,50,30 --out lab.yaml
+
+    penstock lab up && penstock run --example linear --master "$(penstock lab status --address)"
+    """
+    say(f"starting a {engine.value} lab of {machines}")
+    lab = keeper.up(engine.value, machines, warm_up)
+    for note in lab.notes:
+        say(f"note: {note}")
+    _write_cluster(lab, out)
+    return _show(lab, as_json=as_json)
+
+
+@app.command("status", short_help="Show the lab's machines and what they use.")
+def status(
+    engine: options.EngineOption = Engine.SPARK,
+    address: Annotated[
+        bool, typer.Option("--address", help="Print only where the lab is.")
+    ] = False,
+    out: ClusterOut = None,
+    as_json: options.Json = False,
+) -> int:
+    """Show what is up: address, machines, limits, what each used in the last second.
+
+    penstock lab status
+
+    penstock lab status --json
+    """
+    lab = keeper.find(engine.value)
+    if lab is None:
+        say(f"no {engine.value} lab is up; penstock lab up starts one")
+        return EXIT_FAILURE
+    if address:
+        show(lab.address)
+        return EXIT_DONE
+    _write_cluster(lab, out)
+    return _show(lab, as_json=as_json)
+
+
+@app.command("down", short_help="Stop the lab and remove all it made.")
+def down(engine: options.EngineOption = Engine.SPARK) -> int:
+    """Stop the lab: processes end, control groups and folders go.
+
+    penstock lab down
+
+    penstock lab down --engine spark
+    """
+    say(f"the {engine.value} lab is down" if keeper.down(engine.value) else "no lab was up")
+    return EXIT_DONE
+
+
+def _write_cluster(lab: keeper.LabFile, out: Path | None) -> None:
+    if out is not None:
+        save(lab_cluster(parse_machines(lab.machines)), out)
+        say(f"wrote {out}")
+
+
+def _show(lab: keeper.LabFile, *, as_json: bool) -> int:
+    machines = keeper.machines_of(lab)
+    if as_json:
+        write_json(
+            {
+                "format": "penstock/lab",
+                "version": 1,
+                "engine": lab.engine,
+                "address": lab.address,
+                "notes": list(lab.notes),
+                "machines": [
+                    {
+                        "name": m.name, "type": m.type, "cpu_points": m.points,
+                        "used_points": m.used_points, "limited": m.is_limited,
+                    }
+                    for m in machines
+                ],
+            }
+        )  # fmt: skip
+        return EXIT_DONE
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    table.add_column("machine")
+    table.add_column("type")
+    for column in ("points", "used now (points)", "processes"):
+        table.add_column(column, justify="right")
+    table.add_column("")
+    for m in machines:
+        used = "–" if m.used_points is None else f"{m.used_points:.0f}"
+        state = {True: "", False: "warming up, not limited yet", None: "not limited"}[m.is_limited]
+        table.add_row(m.name, m.type, f"{m.points:g}", used, str(m.processes), state)
+    show(table)
+    show(f"address: {lab.address}")
+    return EXIT_DONE

@@ -1,0 +1,104 @@
+"""``penstock lab demo``: the whole circle on unlike machines, before and after."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from penstock.cli import options
+from penstock.cli.output import is_terminal, say, show, write_json
+from penstock.engines import Engine, keeper
+from penstock.engines.lab.lab import lab_of
+from penstock.engines.lab.machines import parse_machines
+from penstock.errors import EXIT_DONE, PenstockError, UsageError
+from penstock.examples import load_topology
+from penstock.report.numbers import rate
+from penstock.report.text import plan_view
+from penstock.telemetry.session import require_spark
+
+_BATCH_S, _MEASURE_S = 5.0, 90.0
+
+
+def command(
+    engine: options.EngineOption = Engine.SPARK,
+    machines: Annotated[
+        str, typer.Option("--machines", help="Points of a core of each machine.")
+    ] = "90,50,30",
+    example: Annotated[
+        str, typer.Option("--example", "-e", help="The shipped topology to run.")
+    ] = "linear",
+    seconds: Annotated[
+        float, typer.Option("--seconds", help="Watch each run for so long when warm.", min=5)
+    ] = 30.0,
+    as_json: options.Json = False,
+) -> int:
+    """Run a topology on unlike machines, measure it, plan it, run it under the plan, compare.
+
+    penstock lab demo --engine spark
+
+    penstock lab demo --machines 80,40 --example wordcount --seconds 60
+    """
+    if engine is not Engine.SPARK:
+        raise UsageError(f"the demo is for Spark, not {engine.value}")
+    require_spark()
+    from penstock.engines.spark.circle import Circle
+    from penstock.engines.spark.code import load_code, shipped_code
+    from penstock.engines.spark.standalone import start_lab
+
+    found = parse_machines(machines)
+    if keeper.find(engine.value) is not None:
+        raise PenstockError("a lab is up already and would compete: penstock lab down")
+    graph = load_topology(example)
+    path = shipped_code(example)
+    if path is None:
+        raise UsageError(f"no code is shipped for {example}")
+    with tempfile.TemporaryDirectory(prefix="penstock-lab-demo-") as folder:
+        say(f"starting Spark on machines of {machines} points of a core")
+        with lab_of("demo", found) as lab:
+            for note in lab.notes:
+                say(f"note: {note}")
+            circle = Circle(lab, start_lab(lab), graph, load_code(path, graph), Path(folder), say)
+            say(
+                "Spark alone: equal partitions, one for each core; first without limits, to warm up"
+            )
+            with circle.alone() as spark:
+                cost = circle.cpu_s_per_tuple(spark)
+                source = circle.full_batch(cost, _BATCH_S)
+                before = circle.observe(
+                    "before", spark, circle.equal(circle.slots), source, seconds
+                )
+                say("measuring costs at three loads")
+                circle.measure_costs(spark, cost, _MEASURE_S)
+            say("fitting costs, on Spark")
+            plan = circle.plan(circle.profile("measure"))
+            say("the same topology under the plan")
+            with circle.under(plan) as (spark, deployment, places):
+                after = circle.observe("after", spark, deployment, source, seconds, places=places)
+    gain = after.rate_per_s / before.rate_per_s - 1
+    if as_json:
+        write_json(
+            {
+                "format": "penstock/lab-demo", "version": 1, "topology": graph.name,
+                "machines": [m.points for m in found],
+                "before": {"rate_per_s": before.rate_per_s, "batch_s": before.batch_s},
+                "after": {"rate_per_s": after.rate_per_s, "batch_s": after.batch_s},
+                "gain": gain,
+            }
+        )  # fmt: skip
+        return EXIT_DONE
+    show(plan_view(plan, bars=is_terminal()))
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    table.add_column(f"{graph.name}, {source.rows_per_batch:,} tuples a batch")
+    for column in ("tuples/s", "batch (s)", *(f"{m.name} used of {m.points:g}" for m in found)):
+        table.add_column(column, justify="right")
+    for name, seen in (("Spark alone", before), ("under the plan", after)):
+        used = [f"{seen.machine_points.get(m.name, float('nan')):.0f}" for m in found]
+        table.add_row(name, rate(seen.rate_per_s), f"{seen.batch_s:.2f}", *used)
+    show("", table)
+    predicted = rate(plan.predicted.scale or 0.0)
+    show(f"under the plan {100 * gain:+.0f} %; predicted for batches without an end: {predicted}/s")
+    return EXIT_DONE

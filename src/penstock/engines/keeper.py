@@ -1,0 +1,218 @@
+"""Keeps a lab up in the background, and takes it down again whatever happens.
+
+``lab up`` starts this as a process of its own. It holds the daemons and control groups, and writes
+a small file that says where the lab is; ``status`` and ``down`` go by that file. The daemons die
+with their keeper, however it dies; groups that a killed keeper left are removed by whoever looks
+next.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from importlib import import_module
+from pathlib import Path
+from types import FrameType
+
+from penstock.engines.lab.groups import ControlGroups
+from penstock.engines.lab.lab import WARM_UP_S, Lab, lab_of
+from penstock.engines.lab.machines import parse_machines
+from penstock.errors import PenstockError
+
+_STARTS_WITHIN_S = 180.0
+_ENDS_WITHIN_S = 60.0
+#: Who starts an engine's daemons on the machines of a lab, and says where they are.
+_STARTERS = {"spark": "penstock.engines.spark.standalone:start_lab"}
+
+
+@dataclass(frozen=True)
+class LabFile:
+    """What is known of a lab that is up."""
+
+    engine: str
+    keeper: int
+    machines: str
+    folder: str
+    address: str = ""
+    notes: tuple[str, ...] = ()
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class MachineStatus:
+    """One machine of a lab, now."""
+
+    name: str
+    type: str
+    points: float
+    #: Points it used in the last second; ``None`` where nobody can know.
+    used_points: float | None
+    is_limited: bool | None
+    processes: int
+
+
+def lab_file(engine: str) -> Path:
+    base = os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()
+    return Path(base) / f"penstock-lab-{os.getuid()}-{engine}.json"
+
+
+def find(engine: str) -> LabFile | None:
+    """The lab that is up, if there is one; what a dead one left behind is cleaned up."""
+    path = lab_file(engine)
+    try:
+        entries = json.loads(path.read_text(encoding="utf-8"))
+        found = LabFile(**(entries | {"notes": tuple(entries["notes"])}))
+    except (OSError, ValueError, TypeError, KeyError):
+        found = None
+    if found is not None and _is_alive(found.keeper):
+        return found
+    _clean_up(engine)
+    return None
+
+
+def up(engine: str, machines: str, warm_up_s: float = WARM_UP_S) -> LabFile:
+    """Start a lab that stays until ``down``."""
+    if engine not in _STARTERS:
+        raise PenstockError(f"no lab for {engine} yet; there is one for {', '.join(_STARTERS)}")
+    parse_machines(machines)
+    if find(engine) is not None:
+        raise PenstockError(f"a {engine} lab is up already: penstock lab down --engine {engine}")
+    with tempfile.TemporaryFile() as said:
+        keeper = subprocess.Popen(
+            [sys.executable, "-m", "penstock.engines.keeper", engine, machines, str(warm_up_s)],
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            stderr=said,
+            start_new_session=True,
+        )
+        try:
+            return _wait_until_up(engine, keeper)
+        except BaseException:  # Ctrl-C too: nothing may be left behind
+            keeper.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                keeper.wait(_ENDS_WITHIN_S)
+            _clean_up(engine)
+            raise
+
+
+def down(engine: str) -> bool:
+    """Take the lab down; whether there was one."""
+    found = find(engine)
+    if found is None:
+        return False
+    os.kill(found.keeper, signal.SIGTERM)
+    deadline = time.monotonic() + _ENDS_WITHIN_S
+    while _is_alive(found.keeper) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    with suppress(ProcessLookupError):
+        os.kill(found.keeper, signal.SIGKILL)
+    _clean_up(engine)
+    return True
+
+
+def machines_of(lab: LabFile, over_s: float = 1.0) -> list[MachineStatus]:
+    """What each machine does, looked at for a moment."""
+    groups = ControlGroups.find()
+    machines = parse_machines(lab.machines)
+    names = {m.name: f"{lab.engine}-{lab.keeper}-{m.name}" for m in machines}
+    mine = {m: groups.at(name) for m, name in names.items()} if groups and not lab.notes else {}
+    before = {name: group.cpu_s() for name, group in mine.items()}
+    time.sleep(over_s if mine else 0)
+    return [
+        MachineStatus(
+            m.name,
+            m.type,
+            m.points,
+            100 * (mine[m.name].cpu_s() - before[m.name]) / over_s if mine else None,
+            mine[m.name].limited_to() is not None if mine else None,
+            len(mine[m.name].processes()) if mine else 0,
+        )
+        for m in machines
+    ]
+
+
+def _wait_until_up(engine: str, keeper: subprocess.Popen[bytes]) -> LabFile:
+    deadline = time.monotonic() + _STARTS_WITHIN_S
+    while time.monotonic() < deadline and keeper.poll() is None:
+        with suppress(OSError, ValueError):
+            found = json.loads(lab_file(engine).read_text(encoding="utf-8"))
+            if found["keeper"] == keeper.pid and (found["address"] or found["problem"]):
+                if found["problem"]:
+                    raise PenstockError(found["problem"])
+                return LabFile(**(found | {"notes": tuple(found["notes"])}))
+        time.sleep(0.1)
+    raise PenstockError(f"the {engine} lab did not start within {_STARTS_WITHIN_S:g} s")
+
+
+def _clean_up(engine: str) -> None:
+    """What a keeper that was killed could not do itself."""
+    groups = ControlGroups.find()
+    for group in groups.leftovers(engine) if groups else ():
+        # Labs of tests and benchmarks have groups here too, while whoever made them lives.
+        keeper = group.name.removeprefix(f"penstock-lab-{engine}-").partition("-")[0]
+        if not (keeper.isdigit() and _is_alive(int(keeper))):
+            group.remove()
+    lab_file(engine).unlink(missing_ok=True)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    # Ended, and its parent has not asked yet.
+    with suppress(OSError):
+        return ") Z" not in Path(f"/proc/{process}/stat").read_text(encoding="utf-8")
+    return True
+
+
+def _keep(engine: str, machines: str, warm_up_s: float) -> None:
+    """The keeper itself."""
+    ended: list[int] = []
+
+    def end(number: int, _frame: FrameType | None) -> None:
+        ended.append(number)
+        raise SystemExit(0)
+
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, end)
+    told = LabFile(engine, os.getpid(), machines, "")
+    try:
+        with lab_of(engine, parse_machines(machines), warm_up_s=warm_up_s) as lab:
+            told = replace(told, folder=str(lab.folder), notes=lab.notes)
+            _tell(told)
+            _tell(replace(told, address=_starter(engine)(lab)))
+            while not ended:
+                time.sleep(1.0)
+    except PenstockError as error:
+        _tell(replace(told, problem=str(error)))
+        time.sleep(1.0)
+    finally:
+        lab_file(engine).unlink(missing_ok=True)
+
+
+def _starter(engine: str) -> Callable[[Lab], str]:
+    module, _, name = _STARTERS[engine].partition(":")
+    found: Callable[[Lab], str] = getattr(import_module(module), name)
+    return found
+
+
+def _tell(lab: LabFile) -> None:
+    path = lab_file(lab.engine)
+    draft = path.with_suffix(f".{os.getpid()}")
+    draft.write_text(json.dumps(asdict(lab)), encoding="utf-8")
+    draft.replace(path)
+
+
+if __name__ == "__main__":
+    _keep(sys.argv[1], sys.argv[2], float(sys.argv[3]))

@@ -1,0 +1,273 @@
+"""The whole circle on a lab: run, measure, plan, run again under the plan.
+
+Every observation waits until the lab holds its machines to their points, leaves out the first
+batches after that, and then watches for so many seconds.
+"""
+
+from __future__ import annotations
+
+import shutil
+import statistics
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from pyspark.sql import SparkSession
+
+from penstock.engines.lab.lab import Lab
+from penstock.engines.spark.code import Code
+from penstock.engines.spark.deployment import Deployment, Instance, PlaceBy
+from penstock.engines.spark.placement import EXECUTOR_MB, Places, settings
+from penstock.engines.spark.planning import SCHEDULER, as_spark_runs_it, lab_cluster
+from penstock.engines.spark.runner import TELEMETRY, Batch, Runner
+from penstock.engines.spark.sources import RateSource
+from penstock.errors import PenstockError
+from penstock.evaluate.bound import upper_bound
+from penstock.evaluate.capacity import capacity
+from penstock.evaluate.predict import predict
+from penstock.model.placement import Placement
+from penstock.model.plan import Plan
+from penstock.model.problem import Problem, build
+from penstock.model.profile import Profile
+from penstock.model.topology import Kind, Topology
+from penstock.schedulers import get
+from penstock.schedulers.base import Budget
+from penstock.telemetry.clean import Settings
+from penstock.telemetry.session import spark_session
+
+#: Batches after the limits are on that are left out: what was under way, and one more.
+_LEFT_OUT = 2
+_LIMITED_WITHIN_S = 240.0
+_FIRST_LOOK_ROWS, _FIRST_LOOK_LEVELS, _FIRST_LOOK_BATCHES = 15_000, (0.2, 1.0), 8
+#: Costs are measured at these parts of the highest load, in turn, a batch so often.
+MEASURE_LEVELS, MEASURE_EVERY_S = (0.2, 0.6, 1.0), 6.0
+#: The highest load takes this part of the slowest machine; the rest is for Spark's own work.
+_FILL = 0.7
+
+
+@dataclass(frozen=True)
+class Observed:
+    """Batches of one run, watched after warm-up."""
+
+    batches: tuple[Batch, ...]
+    rows: int
+    #: CPU points each machine used meanwhile, by its control group.
+    machine_points: Mapping[str, float]
+
+    @property
+    def seconds(self) -> float:
+        return sum(batch.seconds for batch in self.batches)
+
+    @property
+    def rate_per_s(self) -> float:
+        return self.rows / self.seconds
+
+    @property
+    def batch_s(self) -> float:
+        """Median time of a batch: what a tuple waits for its result."""
+        return statistics.median(batch.seconds for batch in self.batches)
+
+    def tuples_per_busy_s(self) -> dict[str, float]:
+        """How fast each machine goes through a mix of all components, by the clock."""
+        tuples: dict[str, float] = {}
+        busy_s: dict[str, float] = {}
+        for sample in (s for batch in self.batches for s in batch.samples):
+            taken = sample.produced or sum(i.tuples for i in sample.inputs or ())
+            tuples[sample.host] = tuples.get(sample.host, 0.0) + taken
+            spent = (sample.process_ms or 0.0) * taken / 1e3
+            busy_s[sample.host] = busy_s.get(sample.host, 0.0) + spent
+        return {host: tuples[host] / busy_s[host] for host in tuples if busy_s[host] > 0}
+
+
+@dataclass
+class Circle:
+    """One topology on one lab."""
+
+    lab: Lab
+    master: str
+    topology: Topology
+    code: Code
+    folder: Path
+    say: Callable[[str], None] = lambda _text: None
+
+    @property
+    def slots(self) -> int:
+        """Tasks that all machines can work on at once."""
+        return sum(self.lab.slots(machine) for machine in self.lab.machines)
+
+    @contextmanager
+    def alone(self) -> Iterator[SparkSession]:
+        """A session as Spark makes it, on all machines."""
+        config = {
+            "spark.cores.max": str(self.slots),
+            "spark.executor.cores": "1",
+            "spark.executor.memory": f"{EXECUTOR_MB}m",
+        }
+        with spark_session(self.master, config=config) as spark:
+            yield spark
+
+    @contextmanager
+    def under(self, plan: Plan) -> Iterator[tuple[SparkSession, Deployment, Places]]:
+        """A session for a plan, with executors at all its places."""
+        deployment = Deployment.of(plan, self.topology.name, PlaceBy.TYPE)
+        machines = int(plan.problem.cluster.machines_per_type.max())
+        with spark_session(self.master, config=settings(deployment, machines)) as spark:
+            places = Places(spark)
+            places.adopt(deployment)
+            yield spark, deployment, places
+
+    def equal(self, parts: int) -> Deployment:
+        """So many equal instances of every component, wherever Spark likes."""
+        names = [c.name for c in self.topology.components if c.kind is not Kind.ACKER]
+        return Deployment(
+            {
+                name: tuple(Instance(parts * c + i, 1.0 / parts) for i in range(parts))
+                for c, name in enumerate(names)
+            }
+        )
+
+    def observe(
+        self,
+        name: str,
+        spark: SparkSession,
+        deployment: Deployment,
+        source: RateSource,
+        seconds: float,
+        *,
+        places: Places | None = None,
+        every_s: float = 0.0,
+    ) -> Observed:
+        """Watch a run for so many seconds after everything is warm."""
+        folder = self.folder / name
+        shutil.rmtree(folder, ignore_errors=True)
+        watch = _Watch(self.lab, seconds, time.monotonic() + _LIMITED_WITHIN_S)
+        runner = Runner(
+            spark, self.topology, self.code, source, folder, lambda: deployment, watch.see, places,
+            every_s=every_s,
+        )  # fmt: skip
+        runner.run(watch.is_done)
+        found = watch.observed()
+        keep = folder / "watched"
+        keep.mkdir()
+        for batch in found.batches:
+            file = f"{batch.number:09d}.jsonl"
+            shutil.copyfile(folder / TELEMETRY / file, keep / file)
+        self.say(f"{name}: {found.rate_per_s:,.0f} tuples/s, {found.batch_s:.2f} s a batch")
+        return found
+
+    def cpu_s_per_tuple(self, spark: SparkSession) -> float:
+        """A first idea of what a source tuple costs in all components, to choose batch sizes by."""
+        folder = self.folder / "first-look"
+        seen: list[Batch] = []
+        deployment = self.equal(self.slots)
+        source = RateSource(_FIRST_LOOK_ROWS, _FIRST_LOOK_LEVELS)
+        Runner(
+            spark, self.topology, self.code, source, folder, lambda: deployment, seen.append
+        ).run(lambda: len(seen) >= _FIRST_LOOK_BATCHES)
+        few, many = (sum(batch.cpu_s(name) for name in deployment.instances) for batch in seen[-2:])
+        rows = _FIRST_LOOK_ROWS * (_FIRST_LOOK_LEVELS[1] - _FIRST_LOOK_LEVELS[0])
+        # What a batch costs anyway is the same in both.
+        return max(many - few, 0.1 * many) / rows
+
+    def measure_costs(
+        self, spark: SparkSession, cpu_s_per_tuple: float, seconds: float
+    ) -> Observed:
+        """Watch a run at three loads, the highest of which fills the slowest machine well."""
+        slowest = min(machine.points for machine in self.lab.machines) / 100
+        rows = self._rows(_FILL * slowest * self.slots, cpu_s_per_tuple, MEASURE_EVERY_S)
+        source = RateSource(rows, MEASURE_LEVELS)
+        return self.observe(
+            "measure", spark, self.equal(self.slots), source, seconds, every_s=MEASURE_EVERY_S
+        )
+
+    def full_batch(self, cpu_s_per_tuple: float, seconds: float) -> RateSource:
+        """As many rows as all machines together go through in so many seconds."""
+        cores = sum(machine.points for machine in self.lab.machines) / 100
+        return RateSource(self._rows(cores, cpu_s_per_tuple, seconds))
+
+    def _rows(self, cores: float, cpu_s_per_tuple: float, seconds: float) -> int:
+        rows = int(cores * seconds / cpu_s_per_tuple)
+        return max(1000, rows // 1000 * 1000)
+
+    def profile(self, name: str) -> Profile:
+        """What the pipeline finds in the telemetry of an observation."""
+        from penstock.telemetry.pipeline import build_profile
+        from penstock.telemetry.source import open_source
+
+        with spark_session(short=True) as spark:
+            source = open_source(spark, str(self.folder / name / "watched"))
+            found = build_profile(spark, source, settings=Settings(warm_up_s=0.0))
+        missing = [f for f in found.findings.fits if f.not_ready]
+        if found.profile is None or missing:
+            why = "; ".join(f"{f.component} on {f.machine_type}: {f.not_ready}" for f in missing)
+            raise PenstockError(f"not all costs could be measured: {why}")
+        return found.profile
+
+    def problem(self, profile: Profile) -> Problem:
+        graph = as_spark_runs_it(self.topology)
+        return build(graph, lab_cluster(self.lab.machines), profile, weighted=True)
+
+    def plan(self, profile: Profile) -> Plan:
+        problem = self.problem(profile)
+        outcome = get(SCHEDULER)().solve(problem, Budget(), np.random.default_rng(0))
+        if outcome.placement is None:
+            raise PenstockError(f"no plan for the lab: {outcome.shortfalls}")
+        bound = upper_bound(problem).scale
+        predicted, _ = predict(problem, outcome.placement, bound)
+        return Plan(problem, outcome.placement, SCHEDULER, predicted=predicted)
+
+
+def predicted_points(
+    problem: Problem, hosts: Mapping[str, float], rate_per_s: float
+) -> dict[str, float]:
+    """CPU of each machine at a rate that reaches every component in these shares."""
+    machines = [problem.cluster.machine_index[host] for host in hosts]
+    components = range(len(problem.components))
+    placement = Placement.of(
+        np.repeat(list(components), len(machines)),
+        machines * len(components),
+        share=[*hosts.values()] * len(components),
+    )
+    load = capacity(problem, placement)
+    points = load.machine_fixed + load.machine_slope * rate_per_s
+    return {host: float(points[m]) for host, m in zip(hosts, machines, strict=True)}
+
+
+class _Watch:
+    """Waits for the limits, leaves out a few batches, then counts."""
+
+    def __init__(self, lab: Lab, seconds: float, patience_until: float) -> None:
+        self.lab, self.wanted_s, self.patience_until = lab, seconds, patience_until
+        self.batches: list[Batch] = []
+        self._warm = 0
+        self._began: tuple[float, dict[str, float]] | None = None
+        self._ended: tuple[float, dict[str, float]] | None = None
+
+    def see(self, batch: Batch) -> None:
+        if self._ended is not None:
+            return
+        if self._began is not None:
+            self.batches.append(batch)
+            if sum(b.seconds for b in self.batches) >= self.wanted_s:
+                self._ended = time.monotonic(), self.lab.cpu_s()
+            return
+        if all(held.is_limited for held in self.lab.held.values()):
+            self._warm += 1
+        if self._warm >= _LEFT_OUT:
+            self._began = time.monotonic(), self.lab.cpu_s()
+
+    def is_done(self) -> bool:
+        if self._began is None and time.monotonic() > self.patience_until:
+            raise PenstockError("the lab did not warm up; is something else busy here?")
+        return self._ended is not None
+
+    def observed(self) -> Observed:
+        assert self._began is not None
+        assert self._ended is not None
+        (began, before), (ended, after) = self._began, self._ended
+        rows = sum(s.produced or 0.0 for batch in self.batches for s in batch.samples)
+        points = {m: 100 * (after[m] - before[m]) / (ended - began) for m in after}
+        return Observed(tuple(self.batches), round(rows), points)

@@ -1,0 +1,51 @@
+"""Where a task runs, and what its worker has used so far: runs inside Spark's Python workers."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+#: Set in a worker's environment (conf/spark-env.sh), executors and their Python workers have them.
+MACHINE_VARIABLE, MACHINE_TYPE_VARIABLE = "PENSTOCK_MACHINE", "PENSTOCK_MACHINE_TYPE"
+
+
+def here() -> dict[str, object]:
+    """The machine, the executor on it, and the CPU seconds that executor has used since it began.
+
+    The machine type is there only where the worker's environment names it.
+    """
+    found: dict[str, object] = {
+        "host": os.environ.get(MACHINE_VARIABLE)
+        or os.environ.get("SPARK_LOCAL_HOSTNAME")
+        or socket.gethostname()
+    }
+    if kind := os.environ.get(MACHINE_TYPE_VARIABLE):
+        found["machine_type"] = kind
+    executor = _parent(os.getppid())  # our parent is the daemon that forks Python workers
+    found["worker"] = str(executor or os.getppid())
+    if executor is not None:
+        found["worker_cpu_s"] = _cpu_s(executor)
+    return found
+
+
+def _parent(process: int) -> int | None:
+    fields = _stat(process)
+    return int(fields[1]) if fields else None
+
+
+def _cpu_s(process: int) -> float | None:
+    """User and system time of a process, its own threads only."""
+    fields = _stat(process)
+    if not fields:
+        return None
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _stat(process: int) -> list[str]:
+    """Fields of /proc/PID/stat from the state on; nothing where there is no such file."""
+    try:
+        text = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return []
+    return text.rpartition(")")[2].split()

@@ -1,0 +1,47 @@
+"""Planning for Spark: what it divides differently, and the machines of a lab as a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from penstock.engines.lab.machines import POINTS_PER_CORE, LabMachine
+from penstock.model.cluster import Cluster, Machine, MachineType
+from penstock.model.topology import Grouping, Kind, Topology
+
+#: The scheduler for an engine that runs stages one after the other.
+SCHEDULER = "proportional"
+_UNDIVIDED = frozenset({Grouping.ALL, Grouping.GLOBAL})
+
+
+def as_spark_runs_it(topology: Topology) -> Topology:
+    """The topology with every stream divided by shares, and counts left to the planner.
+
+    Our engine deals keys by shares too, and instances are partitions: the numbers of tasks and
+    workers that a topology asks of Storm mean nothing here. Nobody acks.
+    """
+    components = tuple(
+        replace(c, instances=None, tasks=None)
+        for c in topology.components
+        if c.kind is not Kind.ACKER
+    )
+    running = {c.name for c in components}
+    streams = tuple(
+        s if s.grouping in _UNDIVIDED else replace(s, grouping=Grouping.WEIGHTED)
+        for s in topology.streams
+        if s.source in running and s.target in running
+    )
+    return replace(topology, components=components, streams=streams, workers=None)
+
+
+def lab_cluster(machines: Sequence[LabMachine], name: str = "lab") -> Cluster:
+    """The machines of a lab: points of the same core, so a tuple costs the same everywhere."""
+    types = {
+        m.type: MachineType(
+            m.type,
+            cpu_points=m.points,
+            core_points=POINTS_PER_CORE if m.points > POINTS_PER_CORE else None,
+        )
+        for m in machines
+    }
+    return Cluster(name, tuple(types.values()), tuple(Machine(m.name, m.type) for m in machines))

@@ -1,0 +1,138 @@
+"""``proportional``: every component on every machine, in proportion to its speed there.
+
+For engines that run components one after the other, as Spark runs stages: while one works, all
+machines should, and none should be waited for. With e(c, m) the cost of a tuple and P(m) the points
+of a machine, component c gets the share P(m) / e(c, m), normed, on machine m; a batch then takes
+the sum over components of visits / sum of P / e, which no other division of the same stages beats.
+Where components run side by side, as in Storm, ``penstock`` is at least as good: this one ignores
+that a machine can be better at one component than at another, and it pays the fixed cost of an
+instance everywhere.
+
+A machine with several cores gets as many instances as fill it. Components that are not divided
+(global, all) have one instance, on the fastest machine; those whose streams do not follow shares
+have equal ones. Counts that are laid down are kept: the fastest machines first. Topologies are
+served by priority. Cost: components times machines.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from penstock.model.arrays import FloatVector, IntVector
+from penstock.model.outcome import Outcome
+from penstock.model.placement import Placement
+from penstock.model.problem import Problem
+from penstock.model.topology import FOLLOWS_SHARES, Grouping
+from penstock.schedulers.base import Budget, Looks
+from penstock.schedulers.counts import topologies_by_priority
+from penstock.schedulers.room import Room, components_of
+
+_NOT_DIVIDED = frozenset({Grouping.ALL, Grouping.GLOBAL})
+
+
+@dataclass(frozen=True)
+class ProportionalScheduler:
+    """Shares in proportion to speed, everywhere."""
+
+    name: ClassVar[str] = "proportional"
+    summary: ClassVar[str] = "every component on every machine by its speed there, for Spark"
+    paper: ClassVar[str] = ""
+    looks: ClassVar[Looks] = Looks(counts=True, unlike_machines=True, memory=True, grouping=True)
+
+    def solve(self, problem: Problem, budget: Budget, rng: np.random.Generator) -> Outcome:
+        room = Room.of(problem)
+        shares: list[float] = []
+        for topology in topologies_by_priority(problem):
+            shares += _place(room, topology)
+        found = room.outcome()
+        if found.placement is None:
+            return found
+        component, machine, slot = zip(*room.placed, strict=True)
+        placement = Placement.of(component, machine, slot, shares)
+        return Outcome(placement, found.shortfalls, found.iterations, found.notes)
+
+
+def _place(room: Room, topology: int) -> list[float]:
+    """Put a topology's instances; the share of each."""
+    problem = room.problem
+    slots = {m: free[0] for m, free in enumerate(room.free_slots) if free}
+    found: list[tuple[int, int, float]] = []
+    memory = (
+        room.memory - problem.cluster.per_type("worker_memory_mb", 0.0)[problem.cluster.type_of]
+    )
+    for component in components_of(problem, topology):
+        counts = _counts(problem, component, slots, memory)
+        if not counts.any():
+            room.refuse(topology, "machines with room", 1, 0)
+            return []
+        memory -= counts * np.nan_to_num(problem.memory_mb[component])
+        speed = _speed(problem, component)
+        total = float(speed[counts > 0].sum())
+        is_weighed = _follows(problem, component)
+        for machine in np.flatnonzero(counts).tolist():
+            each = speed[machine] / total / counts[machine] if is_weighed else np.nan
+            found += [(component, machine, float(each))] * int(counts[machine])
+    for machine in {machine for _, machine, _ in found}:
+        room.memory[machine] = memory[machine]
+        room.take((machine, slots[machine]))
+    for component, machine, _ in found:
+        room.put(component, (machine, slots[machine]))
+    return [share for _, _, share in found]
+
+
+def _counts(
+    problem: Problem, component: int, slots: dict[int, int], memory: FloatVector
+) -> IntVector:
+    """Instances on each machine, shape (machines,)."""
+    cluster = problem.cluster
+    has_slot = np.zeros(len(cluster.machines), dtype=bool)
+    has_slot[list(slots)] = True
+    each = float(np.nan_to_num(problem.memory_mb[component]))
+    fit = np.full(len(memory), np.inf) if each <= 0 else np.floor(memory / each + 1e-9)
+    threads = problem.instance_points[component][cluster.type_of]
+    full = np.ceil(cluster.usable_cpu / threads - 1e-9)
+    wanted = np.where(has_slot, np.minimum(np.maximum(full, 1), fit), 0).astype(np.int64)
+    asked = problem.counts_asked[component]
+    number = asked if asked is not None else int(wanted.sum())
+    if _is_not_divided(problem, component) and asked is None:
+        number = 1
+    number = min(number, int(problem.most_instances[component]))
+    room = np.where(has_slot, np.minimum(fit, number), 0).astype(np.int64)
+    return _dealt(_speed(problem, component), number, wanted, room)
+
+
+def _dealt(speed: FloatVector, number: int, wanted: IntVector, room: IntVector) -> IntVector:
+    """So many instances, one after the other to where most speed is left for it."""
+    counts = np.zeros(len(speed), dtype=np.int64)
+    for _ in range(min(number, int(room.sum()))):
+        left = np.where(counts < room, speed / (counts + 1), -np.inf)
+        # A first instance everywhere goes before a second anywhere, as far as it is wanted.
+        first = (counts == 0) & (wanted > 0)
+        machine = int(np.argmax(np.where(first, left, -np.inf) if first.any() else left))
+        counts[machine] += 1
+    return counts
+
+
+def _speed(problem: Problem, component: int) -> FloatVector:
+    """Tuples/s of this component alone on each machine; points where nothing is known of it."""
+    cluster = problem.cluster
+    cost = problem.e[component][cluster.type_of]
+    speed = cluster.usable_cpu.copy()
+    if (cost > 0).all():
+        speed = speed / cost
+    return np.maximum(speed, np.finfo(float).tiny)
+
+
+def _streams_to(problem: Problem, component: int) -> list[Grouping]:
+    return [s.grouping for s in problem.streams if s.target == component]
+
+
+def _is_not_divided(problem: Problem, component: int) -> bool:
+    return any(grouping in _NOT_DIVIDED for grouping in _streams_to(problem, component))
+
+
+def _follows(problem: Problem, component: int) -> bool:
+    return problem.weighted and all(g in FOLLOWS_SHARES for g in _streams_to(problem, component))

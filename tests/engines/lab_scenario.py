@@ -1,0 +1,76 @@
+"""A run under a plan on a lab, in a process of its own: the tests' process has a session already.
+
+Prints what happened as JSON: the hosts of every batch, what was said, and whether all is gone.
+"""
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+from tests.builders import profile
+from tests.engines.test_spark_run import state_of, text_files
+
+from penstock import api, examples
+from penstock.engines import Engine
+from penstock.engines.lab.lab import lab_of
+from penstock.engines.lab.machines import parse_machines
+from penstock.engines.spark.code import load_code, shipped_code
+from penstock.engines.spark.deployment import PlaceBy
+from penstock.engines.spark.planned import PlanInForce, PlannedRun
+from penstock.engines.spark.planning import lab_cluster
+from penstock.engines.spark.sources import FileSource
+from penstock.engines.spark.standalone import start_lab
+from penstock.files.store import save
+
+BATCHES = 7
+REPLACED_AFTER, KILLED_AFTER = 2, 4
+
+
+def plan_for(graph, machines):
+    cluster = lab_cluster(machines)
+    known = profile(on=tuple(t.name for t in cluster.types), spout=0.01, split=0.01, count=0.01)
+    return api.plan(api.problem(graph, cluster, known, engine=Engine.SPARK), "proportional").plan
+
+
+def main(folder: Path) -> None:
+    graph = examples.load_topology("wordcount")
+    code = load_code(shipped_code("wordcount"), graph)
+    source = FileSource(folder / "in", 1)
+    words = text_files(source.folder, BATCHES, seed=5)
+    machines = parse_machines("60,40", cores=2)
+    path = folder / "plan.json"
+    save(plan_for(graph, machines), path)
+    said, seen = [], []
+    with lab_of("test", machines, warm_up_s=600) as lab:
+
+        def see(batch):
+            seen.append(batch)
+            if len(seen) == REPLACED_AFTER:
+                save(plan_for(graph, machines[:1]), path)
+            elif len(seen) == REPLACED_AFTER + 1:
+                save(plan_for(graph, machines), path)
+            elif len(seen) == KILLED_AFTER:
+                os.killpg(lab.daemons.running[-1].process.pid, signal.SIGKILL)
+
+        in_force = PlanInForce(path, graph, PlaceBy.TYPE, said.append)
+        run = PlannedRun(
+            start_lab(lab), graph, code, source, folder / "run", in_force, see, said.append,
+            lost_after_s=4.0,
+        )  # fmt: skip
+        run.run(lambda: len(seen) == BATCHES)
+    facts = {
+        "numbers": [batch.number for batch in seen],
+        "hosts": [sorted({sample.host for sample in batch.samples}) for batch in seen],
+        "types": sorted({(s.host, s.machine_type) for batch in seen for s in batch.samples}),
+        "said": said,
+        "exact": state_of(folder / "run", "count") == dict(words),
+        "left": [str(f) for h in lab.held.values() for f in h.group.folders if f.exists()],
+        "folder_left": lab.folder.exists(),
+    }
+    sys.stdout.write(json.dumps(facts))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
