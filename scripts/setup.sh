@@ -121,6 +121,7 @@ provide_java() {
 }
 
 if is_ready; then
+    scripts/build_plugin.sh again
     exit 0
 fi
 trap on_interrupt INT TERM
@@ -132,6 +133,7 @@ else
 fi
 install_penstock
 provide_java
+scripts/build_plugin.sh
 wanted_state >"$READY"
 rm -f "$UNFINISHED"
 say "Ready: $VENV/bin/penstock --help"

@@ -60,7 +60,7 @@ def test_make_target_is_there_sets_up_and_is_explained(target):
     assert re.search(rf"^{target}: setup ## \S", makefile, re.MULTILINE)
 
 
-@pytest.mark.parametrize("script", [".ci/run", "scripts/setup.sh"])
+@pytest.mark.parametrize("script", [".ci/run", "scripts/setup.sh", "scripts/build_plugin.sh"])
 def test_script_is_executable(script):
     assert os.access(ROOT / script, os.X_OK)
 

@@ -152,6 +152,15 @@ def problem(
     return built if terms is None else built.with_terms(_terms(terms))
 
 
+def profile(source: Profile | Source) -> Profile:
+    """A profile from a file, a dict or the name of a shipped one."""
+    findings: list[Finding] = []
+    costs = _resolve(source, Profile, "profile", findings)
+    if costs is None:
+        raise InputError(*findings)
+    return costs
+
+
 def plan(
     problem: Problem,
     scheduler: str = DEFAULT_SCHEDULER,
@@ -162,13 +171,15 @@ def plan(
     budget: Callable[[], Budget] = Budget,
     bound: Bound | None = None,
     if_lost: int = 0,
+    same_counts: bool = False,
     progress: Callable[[str], None] = lambda _text: None,
 ) -> Planned:
     """Plan a problem. A scheduler that only places gets missing counts from ``counts_from``.
 
     Where topologies have demands and priorities and not all demands can be carried, those of the
     highest priority are carried first. ``if_lost`` adds where instances go when a machine is lost,
-    if there are no more kinds of losses than that.
+    if there are no more kinds of losses than that; with ``same_counts`` none starts or ends then,
+    as a running Storm must have it.
     """
     chosen = configured(scheduler, parameters or {})
 
@@ -186,9 +197,13 @@ def plan(
         progress("what if a machine is lost")
         # scipy's solvers take longer to load than most commands to run.
         from penstock.schedulers.lost import contingencies
+        from penstock.schedulers.lost_same_counts import contingencies_same_counts
 
         made = planned.plan
-        lost = contingencies(made.problem, made.placement, budget(), if_lost)
+        if same_counts:
+            lost = contingencies_same_counts(made.problem, made.placement, budget())
+        else:
+            lost = contingencies(made.problem, made.placement, budget(), if_lost)
         planned = replace(planned, plan=replace(made, if_lost=lost))
     return planned
 

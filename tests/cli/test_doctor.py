@@ -48,7 +48,7 @@ def test_everything_asked_for_is_examined():
     assert names >= {
         *("Python", "Penstock", "numpy", "scipy", "pydantic", "typer", "rich", "PyYAML"),
         *("cores", "memory", "current directory", "Java 17+", "PySpark", "Maven"),
-        *("Apache Storm", "Chromium", "development data"),
+        *("Apache Storm", "Storm plugin", "Chromium", "development data"),
     }
 
 
@@ -75,6 +75,16 @@ def test_programs_are_looked_for_on_the_path_given(tmp_path):
     checks = examine(environ)
     assert named(checks, "Maven").ok
     assert named(checks, "Chromium").found.endswith("google-chrome")
+
+
+def test_storm_that_maven_resolved_is_found(tmp_path):
+    environ = {"PENSTOCK_CACHE": str(tmp_path)}
+    assert "not resolved it yet" in named(examine(environ), "Apache Storm").found
+    made = tmp_path / "storm-2.8.3"
+    made.mkdir()
+    (made / "RELEASE").write_text("2.8.3\n")
+    check = named(examine(environ), "Apache Storm")
+    assert (check.ok, check.found) == (True, f"2.8.3, resolved by Maven ({made})")
 
 
 def test_storm_home_must_hold_storm(tmp_path):

@@ -26,7 +26,7 @@ from penstock.model.outcome import Outcome, Shortfall
         ("plan -s hetero -e linear --seconds -1", "Invalid value for '--seconds'"),
         ("plan -s hetero -e linear -c", "requires an argument"),
         ("show", "Missing argument"),
-        ("diff a.json", "Missing argument"),
+        ("diff a.json", "name two plans, or one and --from storm"),
         ("validate", "Missing argument"),
         ("schema", "Missing argument"),
         ("generate", "Missing option"),

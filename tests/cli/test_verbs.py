@@ -14,9 +14,9 @@ from penstock.files.store import FORMATS, json_schema
 
 VERBS = [
     *("plan", "compare", "show", "diff", "explain", "advise", "validate", "schedulers", "examples"),
-    *("profile", "run"),
+    *("profile", "run", "apply"),
     *("generate", "schema", "bench", "demo", "doctor"),
-    *("import flux", "import storm-yaml", "import production"),
+    *("import flux", "import storm-yaml", "import production", "import storm"),
 ]
 
 

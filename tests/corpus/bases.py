@@ -18,6 +18,7 @@ TOPOLOGY: Document = {
     "priority": 1,
     "demand_per_s": 100,
     "worker_max_heap_mb": 768,
+    "topology_version": "1.4.2",
     "fanout": "copy",
     "components": {
         "lines": {

@@ -68,6 +68,7 @@ FIELDS: list[tuple[str, Place, str]] = [
     (_T, ("priority",), "whole"),
     (_T, ("demand_per_s",), "positive"),
     (_T, ("worker_max_heap_mb",), "positive"),
+    (_T, ("topology_version",), "text"),
     (_T, ("components",), "mapping"),
     (_T, _SPLIT, "mapping"),
     (_T, (*_SPLIT, "profile"), "text"),
@@ -172,6 +173,8 @@ FIELDS: list[tuple[str, Place, str]] = [
     ("plan", (*_PLACED, "slot"), "whole"),
     ("plan", ("if_lost", 0, "moves", 0, "instance"), "whole"),
     ("plan", ("if_lost", 0, "rate_left_per_s"), "not negative"),
+    ("plan", ("deployed", 0, "id"), "text"),
+    ("plan", ("deployed", 0, "components", "low", 0, "slot"), "whole"),
     ("plan", ("inputs", "weighted"), "flag"),
     ("plan", ("inputs", "topologies"), "list"),
     ("plan", ("inputs", "given_counts", 1), "count"),
@@ -254,6 +257,7 @@ MAPPINGS: list[tuple[str, Place]] = [
     ("plan", ("predicted",)),
     ("plan", _PLACED),
     ("plan", ("if_lost", 0)),
+    ("plan", ("deployed", 0)),
     ("plan", ("inputs",)),
 ]
 

@@ -78,6 +78,8 @@ WRONG: list[tuple[str, Place, Any, str]] = [
     ("plan", ("topologies", 0, "components", "low", 0, "share"), 1.5, "less than or equal to 1"),
     ("plan", ("predicted", "machines", 0, "machine"), "b1", 'no machine "b1"'),
     ("plan", ("if_lost", 0, "machine"), "b1", 'no machine "b1"'),
+    ("plan", ("deployed", 0, "topology"), "lime", 'did you mean "line"?'),
+    ("plan", ("deployed", 0, "components", "low", 0, "machine"), "b1", 'no machine "b1"'),
     ("plan", ("if_lost", 0, "moves", 0, "machine"), "b1", 'no machine "b1"'),
     ("plan", ("if_lost", 0, "moves", 0, "component"), "mdi", 'did you mean "mid"?'),
     ("plan", ("inputs", "given_counts"), [1, 2], "must have one count for each of 3"),

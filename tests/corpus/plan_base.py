@@ -74,6 +74,13 @@ def plan_document() -> Document:
                     "rate_left_per_s": 50.0,
                 }
             ],
+            "deployed": [
+                {
+                    "topology": "line",
+                    "id": "line-1-1700000000",
+                    "components": {"low": [{"machine": "a2", "slot": 1}]},
+                }
+            ],
             "inputs": {
                 "topologies": [
                     {

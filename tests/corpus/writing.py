@@ -57,7 +57,7 @@ def _binary() -> Iterator[Broken]:
     yield broken("UTF-16", "topology", whole.encode("utf-16"), 1, "", "not UTF-8 text")
     yield broken("UTF-16 without mark", "topology", whole.encode("utf-16-le"), 1, "", "NUL")
     yield broken("Latin-1", "topology", "a: 1\nb: café\n".encode("latin-1"), 2, "", "0xe9")
-    yield broken("a NUL", "topology", whole.replace("lines", "li\0nes", 1), 11, "", "NUL character")
+    yield broken("a NUL", "topology", whole.replace("lines", "li\0nes", 1), 12, "", "NUL character")
     yield broken("a bell", "cluster", "name: a\nb: \x07\n", 2, "", "character #x07 is not allowed")
     yield broken("half a surrogate", "plan", '{"format": "\\ud800"}', 1, "format", "no format")
 

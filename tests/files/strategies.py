@@ -64,6 +64,7 @@ def random_topology(dice: Random, name: str, *, demand: float | None = None) -> 
         priority=dice.choice([0, 0, 3]),
         demand_per_s=demand,
         worker_max_heap_mb=some(dice, lambda: number(dice)),
+        version=some(dice, lambda: dice.choice(_WORDS)),
     )
 
 

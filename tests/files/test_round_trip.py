@@ -14,7 +14,7 @@ from penstock import examples, load
 from penstock.files.store import dumps, save, to_dict
 from penstock.files.writer import fingerprint, to_json, to_yaml
 from penstock.model.cluster import Machine
-from penstock.model.plan import Contingency, Plan
+from penstock.model.plan import Contingency, Deployed, Plan
 from penstock.model.problem import build
 from penstock.model.topology import Component, Kind, Stream, Topology
 
@@ -75,7 +75,8 @@ def two_topologies():
         shares=[nan, 0.25, 0.75, nan, nan],
     )
     lost = Contingency("M1-2", (("one/b", 1, "M1-1", 0), ("two/c", 0, "M1-1", 1)), 12.5)
-    return Plan(problem, placement, "by hand", if_lost=(lost,), notes=("a", "b"))
+    ran = Deployed("one", "one-3-17", (("b", (("M1-1", 0), ("M1-1", 2))),))
+    return Plan(problem, placement, "by hand", if_lost=(lost,), notes=("a", "b"), deployed=(ran,))
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)

@@ -8,15 +8,23 @@ from typing import Annotated
 import typer
 
 from penstock.change.diff import diff
-from penstock.cli import options
+from penstock.cli import options, storm_options
 from penstock.cli.output import show, write_json
-from penstock.errors import EXIT_CHANGES, EXIT_DONE
+from penstock.engines.storm.publication import prepare
+from penstock.errors import EXIT_CHANGES, EXIT_DONE, UsageError
 from penstock.report.text import changes_view
 
 
 def command(
-    before: Annotated[Path, typer.Argument(help="The plan in force.")],
-    after: Annotated[Path, typer.Argument(help="The plan to come.")],
+    before: Annotated[
+        Path, typer.Argument(help="The plan in force; with --from, the one to come.")
+    ],
+    after: Annotated[Path | None, typer.Argument(help="The plan to come.")] = None,
+    engine: storm_options.From = None,
+    nimbus: storm_options.Nimbus = None,
+    ui: storm_options.Ui = None,
+    storm_yaml: storm_options.StormYaml = None,
+    types: storm_options.Types = None,
     detailed_exitcode: Annotated[
         bool, typer.Option("--detailed-exitcode", help="Exit with 3 if there are changes.")
     ] = False,
@@ -26,9 +34,17 @@ def command(
 
     penstock diff before.json after.json
 
-    penstock diff before.json after.json --json --detailed-exitcode
+    penstock diff plan.json --from storm --nimbus host --detailed-exitcode
     """
-    changes = diff(options.load_plan(before), options.load_plan(after))
+    if storm_options.is_live(engine):
+        if after is not None:
+            raise UsageError("with --from, name one plan: it is held against what runs")
+        target = storm_options.Target(nimbus, ui, storm_yaml, types)
+        changes = prepare(options.load_plan(before), target.snapshot()).changes
+    elif after is None:
+        raise UsageError("name two plans, or one and --from storm")
+    else:
+        changes = diff(options.load_plan(before), options.load_plan(after))
     if as_json:
         write_json({"format": "penstock/changes", "version": 1, **changes.to_dict()})
     else:

@@ -19,6 +19,7 @@ from rich.text import Text
 
 import penstock
 from penstock.bench.data import data_folder
+from penstock.engines.storm.home import STORM_VERSION, StormMissing, cache_folder, plugin_jar
 from penstock.java import MINIMUM_MAJOR, find_java
 
 MINIMUM_PYTHON = (3, 11)
@@ -62,6 +63,7 @@ def examine(environ: Mapping[str, str] | None = None) -> tuple[Check, ...]:
         _pyspark(),
         _maven(env),
         _storm(env),
+        _storm_plugin(),
         _chromium(env),
         _development_data(env),
     )
@@ -297,8 +299,11 @@ def _program(
 
 def _storm(environ: Mapping[str, str]) -> Check:
     home = environ.get("STORM_HOME")
-    if not home:
-        ok, found = False, "STORM_HOME is not set"
+    cached = cache_folder(environ) / f"storm-{STORM_VERSION}"
+    if not home and (cached / "RELEASE").is_file():
+        ok, found = True, f"{STORM_VERSION}, resolved by Maven ({cached})"
+    elif not home:
+        ok, found = False, "STORM_HOME is not set, and Maven has not resolved it yet"
     elif not (Path(home) / "lib").is_dir():
         ok, found = False, f"{home} has no lib folder"
     else:
@@ -308,7 +313,21 @@ def _storm(environ: Mapping[str, str]) -> Check:
         ok=ok,
         needed_for="running and applying plans on Storm",
         found=found,
-        remedy="unpack Apache Storm and set STORM_HOME to its folder",
+        remedy="set STORM_HOME to an installation; with Maven it is resolved when first needed",
+    )
+
+
+def _storm_plugin() -> Check:
+    try:
+        ok, found = True, str(plugin_jar())
+    except StormMissing:
+        ok, found = False, "not built"
+    return Check(
+        name="Storm plugin",
+        ok=ok,
+        needed_for="obeying plans and telemetry inside Storm",
+        found=found,
+        remedy="make setup builds it where mvn and a JDK 17 are; it is in released wheels",
     )
 
 

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from penstock.cli import options
+from penstock.change.in_force import plan_in_force
+from penstock.cli import options, storm_options
 from penstock.cli.output import make_folder, say, write_json, write_text
 from penstock.errors import EXIT_DONE, Finding, InputError, UsageError
 from penstock.files.document import read_document
@@ -17,6 +18,7 @@ from penstock.files.schema import as_mapping, is_name
 from penstock.files.store import dumps, save
 from penstock.files.storm_yaml import cluster_from_storm_yaml
 from penstock.model.cluster import Cluster
+from penstock.model.plan import Plan
 from penstock.model.topology import Topology
 
 app = typer.Typer(help="Turn Storm's own files into ours.", no_args_is_help=True)
@@ -61,6 +63,41 @@ def storm_yaml(
     if not is_name(name):
         raise UsageError(f'--name must be a name without slashes, not "{name}"')
     return _write(cluster_from_storm_yaml(files, name), out, as_json)
+
+
+@app.command("storm")
+def storm(
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the files.")],
+    nimbus: storm_options.Nimbus = None,
+    ui: storm_options.Ui = None,
+    storm_yaml: storm_options.StormYaml = None,
+    types: storm_options.Types = None,
+    as_json: options.Json = False,
+) -> int:
+    """Import a running Storm: its machines, its topologies, and who runs where.
+
+    penstock import storm --nimbus storm-master --out live
+
+    penstock import storm --ui http://storm-master:8080 --types hosts.yaml --out live
+    """
+    snapshot = storm_options.Target(nimbus, ui, storm_yaml, types).snapshot()
+    make_folder(out)
+    files: dict[Path, Topology | Cluster | Plan] = {out / "cluster.yaml": snapshot.cluster}
+    files |= {out / f"topology-{t.name}.yaml": t for t in snapshot.topologies}
+    if snapshot.topologies:
+        files[out / "current.json"] = plan_in_force(snapshot)
+    for path, value in files.items():
+        save(value, path)
+    if as_json:
+        names = [str(path) for path in files]
+        rates = {name: dict(rates) for name, rates in snapshot.rates.items()}
+        found = {"files": names, "avoided": list(snapshot.avoided), "rates_per_s": rates}
+        write_json({"format": "penstock/imported", "version": 1, **found})
+    machines, topologies = len(snapshot.cluster.machines), len(snapshot.topologies)
+    say(f"wrote {machines} machines, {topologies} topologies and who runs where to {out}")
+    if snapshot.avoided:
+        say(f"on Storm's blacklist: {', '.join(snapshot.avoided)}")
+    return EXIT_DONE
 
 
 @app.command("production")

@@ -15,6 +15,7 @@ import typer
 from penstock import __version__
 from penstock.cli import (
     advise,
+    apply,
     bench,
     compare,
     demo,
@@ -51,6 +52,7 @@ for _name, _command, _line in (
     ("compare", compare.command, "Compare schedulers on one problem."),
     ("show", show.command, "Show a plan, or what it does under more load."),
     ("diff", diff.command, "Show what changes between two plans."),
+    ("apply", apply.command, "Put a plan in force on a running Storm."),
     ("explain", explain.command, "Say what limits a plan, or why an instance is where it is."),
     ("advise", advise.command, "Say what to buy, what to drop and what to speed up."),
     ("run", run.command, "Run a topology on Spark and measure it."),

@@ -9,7 +9,7 @@ import typer
 
 from penstock import api
 from penstock.change.diff import diff
-from penstock.cli import options, terms_options
+from penstock.cli import options, storm_options, terms_options
 from penstock.cli.output import is_terminal, say, show, write_file, write_json, write_text
 from penstock.engines import Engine
 from penstock.errors import EXIT_DONE, EXIT_FAILURE, EXIT_INFEASIBLE, EXIT_INTERRUPTED
@@ -60,6 +60,10 @@ def command(
             help="Work out what happens when a machine is lost (default: if there are few kinds).",
         ),
     ] = None,
+    same_counts: Annotated[
+        bool,
+        typer.Option("--same-counts", help="If a machine is lost, none starts or ends (Storm)."),
+    ] = False,
     counts_from: options.CountsFrom = api.DEFAULT_COUNTS_FROM,
     weighted: options.Weighted = False,
     headroom: options.Headroom = None,
@@ -69,6 +73,11 @@ def command(
     iterations: options.Iterations = None,
     machines: Annotated[bool, typer.Option("--machines", help="List every machine.")] = False,
     svg: Annotated[Path | None, typer.Option("--svg", help="Draw who runs where.")] = None,
+    taken_from: storm_options.From = None,
+    nimbus: storm_options.Nimbus = None,
+    ui: storm_options.Ui = None,
+    storm_yaml: storm_options.StormYaml = None,
+    types: storm_options.Types = None,
     out: options.Out = None,
     as_json: options.Json = False,
 ) -> int:
@@ -76,18 +85,26 @@ def command(
 
     penstock plan --example linear --cluster nasiri-large
 
-    penstock plan wordcount.yaml -c cluster.yaml -p profile.yaml --carry 12000 --least machines
+    penstock plan --from storm --nimbus host -p profile.json --out plan.json
     """
     scheduler = scheduler or api.SCHEDULER_FOR[engine]
-    problem = options.make_problem(
-        topologies, example, cluster, profile, weighted=weighted, headroom=headroom, met=met,
-        engine=engine,
-    )  # fmt: skip
-    before = options.load_plan(current) if current else None
-    given = terms_options.Given(
+    live = None
+    if storm_options.is_live(taken_from):
+        target = storm_options.Target(nimbus, ui, storm_yaml, types)
+        live = storm_options.live(
+            target, topologies, profile, weighted=weighted, headroom=headroom, met=met
+        )
+        problem = live.problem
+    else:
+        problem = options.make_problem(
+            topologies, example, cluster, profile, weighted=weighted, headroom=headroom, met=met,
+            engine=engine,
+        )  # fmt: skip
+    before = options.load_plan(current) if current else live.before if live else None
+    asked = terms_options.Given(
         terms, carry, least, give_up, latency, avoid, apart, fix, most_moves
     )
-    problem = terms_options.with_terms(problem, given, before)
+    problem = terms_options.with_terms(problem, asked, before)
     with options.stoppable_budget(seconds, iterations) as budget:
         planned = api.plan(
             problem,
@@ -97,32 +114,39 @@ def command(
             counts_from=counts_from,
             budget=budget,
             if_lost=_kinds_of_losses(problem, if_lost),
+            # Storm moves executors but cannot change their number by itself.
+            same_counts=live is not None or same_counts,
         )
     if planned.plan is None:
         if as_json:
             write_json(planned.to_dict())
         return _say_why_not(planned, stopped=budget.stopped)
-    if out:
-        write_file(out, dumps(planned.plan, json=out.suffix.lower() not in (".yaml", ".yml")))
-    if svg:
-        write_file(svg, placement_svg(planned.plan))
+    made = live.made(planned.plan) if live else planned.plan
+    _write(made, out, svg)
     if as_json:
-        write_text(dumps(planned.plan))
+        write_text(dumps(made))
     else:
-        show(plan_view(planned.plan, bars=is_terminal(), all_machines=machines))
+        show(plan_view(made, bars=is_terminal(), all_machines=machines))
         if before is not None:
-            show("", changes_view(diff(before, planned.plan)))
+            show("", changes_view(diff(before, made)))
     for shortfall in planned.outcome.shortfalls:
         say(f"not placed: {shortfall}")
     for path in (out, svg):
         if path:
             say(f"wrote {path}")
-    _say_what_is_left_out(planned.plan, asked=if_lost)
+    _say_what_is_left_out(made, asked=if_lost)
     if planned.outcome.shortfalls:
         return EXIT_INFEASIBLE
     if planned.outcome.interrupted:
         say(f"{scheduler} was stopped early; this is its best plan so far")
     return EXIT_INTERRUPTED if budget.stopped else EXIT_DONE
+
+
+def _write(plan: Plan, out: Path | None, svg: Path | None) -> None:
+    if out:
+        write_file(out, dumps(plan, json=out.suffix.lower() not in (".yaml", ".yml")))
+    if svg:
+        write_file(svg, placement_svg(plan))
 
 
 def _say_what_is_left_out(plan: Plan, *, asked: bool | None) -> None:

@@ -65,7 +65,9 @@ class Given:
 
 def with_terms(problem: Problem, given: Given, current: Plan | None) -> Problem:
     """The problem under the terms of the file and the options together."""
+    # A running cluster's problem comes with the machines that are not to be used.
     terms = _from_file(given.file) if given.file else Terms()
+    terms = replace(terms, avoid=(*problem.terms.avoid, *terms.avoid))
     if current is not None and (problem.has_rates or given.most_moves is not None):
         terms = replace(terms, current=_in_force(current, problem))
     if given.carry is not None:

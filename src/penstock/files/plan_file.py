@@ -21,6 +21,7 @@ from penstock.files.contingency_fields import (
     contingency_dict,
     contingency_findings,
 )
+from penstock.files.deployed_fields import DeployedFields, deployed_dict, deployed_findings
 from penstock.files.document import Document, Place, document_of
 from penstock.files.profile_file import profile_from, profile_to_dict
 from penstock.files.schema import (
@@ -130,6 +131,9 @@ class PlanFile(FileModel):
     notes: list[str] = Field(default_factory=list)
     topologies: list[PlacedTopology]
     if_lost: list[ContingencyFields] = Field(default_factory=list)
+    deployed: list[DeployedFields] = Field(
+        default_factory=list, description="What ran when the plan was made, if an engine told."
+    )
     inputs: Inputs
 
 
@@ -139,6 +143,7 @@ def plan_to_dict(plan: Plan) -> dict[str, object]:
     topologies = {t.name: topology_to_dict(t) for t in problem.topologies}
     cluster = cluster_to_dict(problem.cluster)
     profile = profile_to_dict(problem.profile) if problem.profile else None
+    deployed = [deployed_dict(d) for d in plan.deployed]
     return {
         "format": PlanFile.FORMAT,
         "version": 1,
@@ -156,6 +161,7 @@ def plan_to_dict(plan: Plan) -> dict[str, object]:
         "notes": list(plan.notes),
         "topologies": _placed_dicts(problem, plan.placement),
         "if_lost": [contingency_dict(c) for c in plan.if_lost],
+        **({"deployed": deployed} if deployed else {}),
         "inputs": {
             "topologies": list(topologies.values()),
             "cluster": cluster,
@@ -233,6 +239,7 @@ def plan_from(document: Document) -> Plan:
         predicted=_prediction(file.predicted),
         notes=tuple(file.notes),
         if_lost=tuple(c.value() for c in file.if_lost),
+        deployed=tuple(d.value() for d in file.deployed),
     )
 
 
@@ -314,6 +321,8 @@ def _forecast_findings(document: Document, file: PlanFile, problem: Problem) -> 
     ]
     for i, lost in enumerate(file.if_lost):
         yield from contingency_findings(document, ("if_lost", i), lost, problem)
+    for i, deployed in enumerate(file.deployed):
+        yield from deployed_findings(document, ("deployed", i), deployed, problem)
     for place, machine in named:
         if machine not in machines:
             yield document.finding(place, no_such("machine", machine, machines))

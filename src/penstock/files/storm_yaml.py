@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -60,7 +60,7 @@ def cluster_from_storm_yaml(paths: Sequence[str | Path], name: str = "storm") ->
         types.setdefault((kind.cpu_points, kind.memory_mb or 0.0, kind.slots, kind.name), kind)
         machine = keys.host or _name_from(Path(path))
         meta = as_mapping(keys.meta)
-        rack = next((str(meta[key]) for key in _RACK_KEYS if key in meta), "rack-1")
+        rack = rack_in(meta) or "rack-1"
         if machine in {m.name for m in machines}:
             message = f'a second supervisor named "{machine}"; set storm.local.hostname'
             findings.append(Finding(message, str(path)))
@@ -86,15 +86,31 @@ def _meta_findings(document: Document, meta: dict[str, Any]) -> list[Finding]:
 
 def _machine_type(keys: _SupervisorKeys) -> MachineType:
     slots = DEFAULT_SLOTS if keys.ports is None else max(1, len(keys.ports))
-    meta = as_mapping(keys.meta)
-    made_up = f"cpu{keys.cpu:g}-mem{keys.memory_mb:g}-slots{slots}"
+    return supervisor_type(keys.cpu, keys.memory_mb, slots, type_in(as_mapping(keys.meta)))
+
+
+def supervisor_type(
+    cpu_points: float, memory_mb: float, slots: int, name: str | None
+) -> MachineType:
+    """The type of a supervisor that offers this; without a name, called by what it offers."""
+    made_up = f"cpu{cpu_points:g}-mem{memory_mb:g}-slots{slots}"
     return MachineType(
-        name=next((str(meta[key]) for key in _TYPE_KEYS if key in meta), made_up),
-        cpu_points=keys.cpu,
-        core_points=min(_POINTS_PER_CORE, keys.cpu),
-        memory_mb=keys.memory_mb,
+        name=name or made_up,
+        cpu_points=cpu_points,
+        core_points=min(_POINTS_PER_CORE, cpu_points),
+        memory_mb=memory_mb,
         slots=slots,
     )
+
+
+def type_in(meta: Mapping[str, Any]) -> str | None:
+    """The machine type that a supervisor's metadata names."""
+    return next((str(meta[key]) for key in _TYPE_KEYS if key in meta), None)
+
+
+def rack_in(meta: Mapping[str, Any]) -> str | None:
+    """The rack that a supervisor's metadata names."""
+    return next((str(meta[key]) for key in _RACK_KEYS if key in meta), None)
 
 
 def _name_from(path: Path) -> str:

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from penstock.errors import Finding, InputError, shown
-from penstock.files.document import Document
+from penstock.files.document import LONGEST_NAME, Document
 from penstock.files.schema import (
     MANY_FINDINGS,
     Count,
@@ -89,6 +89,9 @@ class TopologyFile(FileModel):
     priority: Annotated[int, Field(ge=0)] = Field(0, description="0 is served first.")
     demand_per_s: Positive | None = Field(None, description="Tuples/s it must carry.")
     worker_max_heap_mb: Positive | None = Field(None, description="Most heap of one worker.")
+    topology_version: Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)] | None = Field(
+        None, description="Storm's topology.version; a plan holds for this one only."
+    )
     fanout: Literal["copy", "split"] = Field("copy", description="Default of the components'.")
     components: Annotated[dict[Name, ComponentFields], Field(min_length=1)]
 
@@ -113,6 +116,7 @@ def topology_from(document: Document) -> Topology:
         priority=file.priority,
         demand_per_s=file.demand_per_s,
         worker_max_heap_mb=file.worker_max_heap_mb,
+        version=file.topology_version,
     )
 
 
@@ -220,6 +224,7 @@ def topology_to_dict(topology: Topology) -> dict[str, object]:
         "priority": topology.priority or None,
         "demand_per_s": topology.demand_per_s,
         "worker_max_heap_mb": topology.worker_max_heap_mb,
+        "topology_version": topology.version,
     }
     return head | given(optional) | {"components": components}
 

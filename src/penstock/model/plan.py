@@ -66,6 +66,17 @@ class Contingency:
 
 
 @dataclass(frozen=True)
+class Deployed:
+    """A topology as it ran when the plan was made."""
+
+    topology: str
+    #: The engine's name for this very submission.
+    id: str
+    #: (component, machine and slot of each instance)
+    components: tuple[tuple[str, tuple[tuple[str, int], ...]], ...]
+
+
+@dataclass(frozen=True)
 class Plan:
     """A placement of a problem, self-contained: its file can be shown, simulated and applied."""
 
@@ -77,3 +88,5 @@ class Plan:
     predicted: Prediction = field(default_factory=Prediction)
     notes: tuple[str, ...] = ()
     if_lost: tuple[Contingency, ...] = ()
+    #: What it was made from if that was a running cluster; applying it to another state is refused.
+    deployed: tuple[Deployed, ...] = ()

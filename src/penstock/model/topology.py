@@ -117,6 +117,8 @@ class Topology:
     demand_per_s: float | None = None
     #: A worker process may not hold more on-heap memory than this.
     worker_max_heap_mb: float | None = None
+    #: Storm's ``topology.version``, where the topology says which one it is.
+    version: str | None = None
 
     def __post_init__(self) -> None:
         if not self.components:

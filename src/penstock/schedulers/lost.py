@@ -35,7 +35,7 @@ def without_machine(
     budget: Budget | None = None,
 ) -> Placement | None:
     """The plan without one machine: its instances, and at most ``extra`` others, change."""
-    problem = _when_lost(problem, machine)
+    problem = when_lost(problem, machine)
     table = held_table(problem, placement)
     search, best = _search(problem, table, machine, extra, budget or Budget())
     return _placed(problem, placement, search.table_of(best)) if best.scale > 0 else None
@@ -65,7 +65,7 @@ def contingencies(
     for machine, k in zip(used.tolist(), kind.tolist(), strict=True):
         if budget.spent(len(steps)):
             return ()
-        problem = _when_lost(whole, machine)
+        problem = when_lost(whole, machine)
         if k not in steps:
             progress(f"what if {problem.cluster.machines[machine].name} is lost")
             search, steps[k] = _search(problem, table, machine, EXTRA, budget)
@@ -75,7 +75,7 @@ def contingencies(
     return tuple(found)
 
 
-def _when_lost(problem: Problem, machine: int) -> Problem:
+def when_lost(problem: Problem, machine: int) -> Problem:
     """The problem without what terms ask of the lost machine, and without a limit on moves."""
     terms, name = problem.terms, problem.cluster.machines[machine].name
     if terms.is_empty:

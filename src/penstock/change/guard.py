@@ -1,0 +1,138 @@
+"""Whether a plan still fits what runs, and whether what runs is the plan.
+
+A plan made from a running cluster holds for that state of it: the same submissions, machines,
+components and placement. Anything else, and what it moves and predicts is not what was agreed to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from penstock.model.plan import Deployed, Plan
+from penstock.model.snapshot import Snapshot
+from penstock.model.topology import Topology
+
+Places = Mapping[str, tuple[tuple[str, int], ...]]
+
+
+def stale(plan: Plan, snapshot: Snapshot) -> list[str]:
+    """Everything that is otherwise now than when the plan was made; empty if it may be applied."""
+    return [
+        *_machine_changes(plan, snapshot),
+        *(
+            change
+            for topology in plan.problem.topologies
+            for change in _changes(topology, plan, snapshot)
+        ),
+    ]
+
+
+def _machine_changes(plan: Plan, snapshot: Snapshot) -> list[str]:
+    there = {m.name: m for m in snapshot.cluster.machines}
+    kinds = {t.name: t for t in snapshot.cluster.types}
+    planned_kinds = {t.name: t for t in plan.problem.cluster.types}
+    found = []
+    for index in plan.placement.machines_used.tolist():
+        planned = plan.problem.cluster.machines[index]
+        now = there.get(planned.name)
+        if now is None:
+            found.append(f"machine {planned.name} is not there")
+        elif now.name in snapshot.avoided:
+            found.append(f"machine {planned.name} is on the engine's blacklist")
+        elif plan.deployed and now.type != planned.type:
+            found.append(f"machine {planned.name} is a {now.type} now, no {planned.type}")
+        elif kinds[now.type].slots < planned_kinds[planned.type].slots and plan.deployed:
+            found.append(f"machine {planned.name} has {kinds[now.type].slots} slots now")
+    return found
+
+
+def _changes(topology: Topology, plan: Plan, snapshot: Snapshot) -> list[str]:
+    running = {t.name: t for t in snapshot.topologies}.get(topology.name)
+    if running is None:
+        return [f"{topology.name} does not run"]
+    before = {d.topology: d for d in plan.deployed}.get(topology.name)
+    now = {d.topology: d for d in snapshot.deployed}[topology.name]
+    found = _structure(topology, running)
+    # A plan made from files never saw this cluster; that its components are there must do.
+    if before is not None and not found and _rewired(topology, running):
+        found.append(f"the streams or groupings of {topology.name} are others now")
+    if topology.version is not None and topology.version != running.version:
+        found.append(f"{topology.name} is version {running.version} now, no {topology.version}")
+    if before is None:
+        return found
+    if before.id != now.id:
+        found.append(f"{topology.name} was submitted anew: {now.id}, no {before.id}")
+    elif differences(dict(before.components), now) and (
+        # Where it is in force already, somebody has applied it, or half of it.
+        differences(places_of(plan, topology.name), now)
+    ):
+        found.append(f"{topology.name} was placed anew since the plan was made")
+    return found
+
+
+def _structure(planned: Topology, running: Topology) -> list[str]:
+    """Components, tasks and subscriptions; what is measured of them may change."""
+    found = []
+    for name in planned.index:
+        if name not in running.index:
+            found.append(f"{planned.name} has no component {name} any more")
+            continue
+        most = running.components[running.index[name]].tasks
+        wanted = planned.components[planned.index[name]].tasks
+        if None not in (most, wanted) and most != wanted:
+            found.append(f"{planned.name}/{name} has {most} tasks now, no {wanted}")
+    own = {name for name in running.index if not name.startswith("__")}
+    found += [f"{planned.name} has a new component {n}" for n in sorted(own - {*planned.index})]
+    return found
+
+
+def _rewired(planned: Topology, running: Topology) -> bool:
+    return _subscriptions(planned) != _subscriptions(running, {*planned.index})
+
+
+def _subscriptions(topology: Topology, among: set[str] | None = None) -> set[tuple[str, ...]]:
+    return {
+        (s.source, s.target, s.name, s.grouping.value)
+        for s in topology.streams
+        if not s.name.startswith("__")
+        and (among is None or (s.source in among and s.target in among))
+    }
+
+
+def places_of(plan: Plan, topology: str) -> dict[str, tuple[tuple[str, int], ...]]:
+    """Machine and slot of every instance of one topology, by component."""
+    problem, placement = plan.problem, plan.placement
+    names = [machine.name for machine in problem.cluster.machines]
+    starts = placement.starts(len(problem.components))
+    index = [t.name for t in problem.topologies].index(topology)
+    first = problem.first_component[index]
+    return {
+        component.name: tuple(
+            (names[placement.machine[i]], int(placement.slot[i]))
+            for i in range(starts[first + c], starts[first + c + 1])
+        )
+        for c, component in enumerate(problem.topologies[index].components)
+    }
+
+
+def differences(planned: Places, running: Deployed) -> list[str]:
+    """Where the running placement is not the planned one: machine by machine, worker by worker.
+
+    Slots are only numbers: two instances share a worker in both or in neither.
+    """
+    now = dict(running.components)
+    found = []
+    workers: dict[tuple[str, int], tuple[str, int]] = {}
+    for component, places in planned.items():
+        there = now.get(component, ())
+        if len(there) != len(places):
+            found.append(f"{component} has {len(there)} instances, planned are {len(places)}")
+            continue
+        for number, (wanted, seen) in enumerate(zip(places, there, strict=True)):
+            if wanted[0] != seen[0]:
+                found.append(f"{component} {number} is on {seen[0]}, planned on {wanted[0]}")
+            elif workers.setdefault(wanted, seen) != seen:
+                found.append(f"{component} {number} is in another worker of {seen[0]}")
+    if not found and len(set(workers.values())) < len(workers):
+        found.append("two planned workers are one")
+    return found

@@ -1,0 +1,1 @@
+"""Apache Storm: what runs there now, and plans put in force."""

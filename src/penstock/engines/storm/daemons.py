@@ -1,0 +1,122 @@
+"""How Storm's daemons are started: command lines and settings, no processes.
+
+Each has a folder of its own, with its storm.yaml first on its class path.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from penstock.engines.storm.home import StormHome
+
+#: Not Storm's DevZookeeper, which deletes all it knew when it starts again.
+ZOOKEEPER = "org.apache.storm.shade.org.apache.zookeeper.server.ZooKeeperServerMain"
+NIMBUS = "org.apache.storm.daemon.nimbus.Nimbus"
+SUPERVISOR = "org.apache.storm.daemon.supervisor.Supervisor"
+#: Where the plan scheduler looks, and what it is called.
+PLAN_FILE = "penstock.plan.file"
+SCHEDULER_CLASS = "penstock.storm.PlanScheduler"
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A supervisor of a small Storm on one computer."""
+
+    name: str
+    type: str
+    host: str
+    ports: tuple[int, ...]
+    thrift_port: int
+    #: What it tells Storm it has; 100 points are a core.
+    cpu_points: float = 100.0
+    memory_mb: float = 4096.0
+
+
+def shared_settings(zookeeper_port: int, nimbus_port: int, folder: Path) -> dict[str, object]:
+    """Settings of all daemons of a small Storm on this computer.
+
+    Its clocks are faster than Storm's defaults: a lost machine is noticed within seconds.
+    """
+    return {
+        "storm.zookeeper.servers": ["127.0.0.1"],
+        "storm.zookeeper.port": zookeeper_port,
+        "storm.zookeeper.session.timeout": 8000,
+        "nimbus.seeds": ["127.0.0.1"],
+        "nimbus.thrift.port": nimbus_port,
+        "nimbus.monitor.freq.secs": 2,
+        "nimbus.task.timeout.secs": 12,
+        "nimbus.supervisor.timeout.secs": 12,
+        "nimbus.task.launch.secs": 60,
+        "supervisor.worker.timeout.secs": 12,
+        "supervisor.worker.start.timeout.secs": 60,
+        "task.heartbeat.frequency.secs": 2,
+        "worker.heartbeat.frequency.secs": 1,
+        # A machine that comes back may be used at once.
+        "blacklist.scheduler.tolerance.count": 1_000_000,
+        "storm.local.hostname": "127.0.0.1",
+        "worker.childopts": "-Xmx256m",
+        "topology.worker.max.heap.size.mb": 1024.0,
+        "worker.profiler.enabled": False,
+        "storm.workers.artifacts.dir": str(folder / "workers"),
+    }
+
+
+def zookeeper_arguments(zookeeper_port: int, folder: Path) -> tuple[str, ...]:
+    return (str(zookeeper_port), str(folder / "zookeeper" / "data"))
+
+
+def nimbus_settings(folder: Path, plan: Path) -> dict[str, object]:
+    return {
+        "storm.local.dir": str(folder / "nimbus" / "data"),
+        "storm.scheduler": SCHEDULER_CLASS,
+        PLAN_FILE: str(plan),
+    }
+
+
+def supervisor_settings(machine: Machine, home: StormHome, folder: Path) -> dict[str, object]:
+    return {
+        "storm.local.dir": str(folder / machine.name / "data"),
+        "storm.local.hostname": machine.host,
+        "storm.log4j2.conf.dir": str(home.path / "log4j2"),
+        "supervisor.slots.ports": list(machine.ports),
+        "supervisor.thrift.port": machine.thrift_port,
+        "supervisor.cpu.capacity": machine.cpu_points,
+        "supervisor.memory.capacity.mb": machine.memory_mb,
+        "supervisor.scheduler.meta": {"machine": machine.name, "machine-type": machine.type},
+        "storm.workers.artifacts.dir": str(folder / machine.name / "workers"),
+    }
+
+
+def write_settings(folder: Path, settings: Mapping[str, object]) -> None:
+    """A storm.yaml; JSON is YAML."""
+    folder.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(settings, indent=1)
+    (folder / "storm.yaml").write_text(text + "\n", encoding="utf-8")
+
+
+def command(
+    java: Path,
+    home: StormHome,
+    main: str,
+    folder: Path,
+    *,
+    arguments: Sequence[str] = (),
+    jars: Sequence[Path] = (),
+    heap_mb: int = 300,
+) -> list[str]:
+    """The command of a daemon whose storm.yaml is in ``folder``."""
+    return [
+        str(java),
+        f"-Xmx{heap_mb}m",
+        f"-Dstorm.home={home.path}",
+        f"-Dstorm.log.dir={folder / 'logs'}",
+        f"-Dlog4j2.configurationFile={home.path / 'log4j2' / 'cluster.xml'}",
+        "-Dzookeeper.admin.enableServer=false",
+        "-cp",
+        home.class_path(folder, *jars, daemon=True),
+        main,
+        *arguments,
+    ]

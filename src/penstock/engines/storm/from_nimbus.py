@@ -1,0 +1,125 @@
+"""What Nimbus tells, through the bridge."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from penstock.engines.storm.bridge import Bridge, BridgeError
+from penstock.engines.storm.seen import (
+    Seen,
+    SeenComponent,
+    SeenExecutor,
+    SeenInput,
+    SeenMachine,
+    SeenTopology,
+)
+from penstock.files.storm_yaml import rack_in, type_in
+
+_CPU, _MEMORY = "cpu.pcore.percent", "memory.mb"
+_DEFAULTS = {
+    "cpu_points": "topology.component.cpu.pcore.percent",
+    "onheap_mb": "topology.component.resources.onheap.memory.mb",
+    "offheap_mb": "topology.component.resources.offheap.memory.mb",
+}
+
+
+def seen_by_nimbus(bridge: Bridge) -> Seen:
+    """The cluster as Nimbus knows it; names and types of machines are in ZooKeeper."""
+    cluster = bridge.ask("cluster")
+    try:
+        meta = {key: entry.get("meta") or {} for key, entry in bridge.ask("machines").items()}
+    except BridgeError:
+        # A secured ZooKeeper answers daemons only; a mapping of types must do then.
+        meta = {}
+    hosts = [s["host"] for s in cluster["supervisors"]]
+    # Just after a change Nimbus knows a worker's host before its supervisor.
+    alone = {s["host"]: s["id"] for s in cluster["supervisors"] if hosts.count(s["host"]) == 1}
+    return Seen(
+        source="Nimbus",
+        machines=tuple(_machine(s, meta.get(s["id"], {})) for s in cluster["supervisors"]),
+        topologies=tuple(_topology(bridge, t, alone) for t in cluster["topologies"]),
+        settings={key: str(value) for key, value in cluster["settings"].items()},
+    )
+
+
+def _machine(said: Mapping[str, Any], meta: Mapping[str, Any]) -> SeenMachine:
+    resources = said["resources"]
+    return SeenMachine(
+        id=said["id"],
+        host=said["host"],
+        slots=said["slots"],
+        cpu_points=float(resources.get(_CPU, 100.0)),
+        memory_mb=float(resources.get(_MEMORY, 1024.0)),
+        name=meta.get("machine"),
+        type=type_in(meta),
+        rack=rack_in(meta),
+        blacklisted=bool(said["blacklisted"]),
+    )
+
+
+def _topology(
+    bridge: Bridge, summary: Mapping[str, Any], supervisors: Mapping[str, str]
+) -> SeenTopology:
+    said = bridge.ask("topology", topology=summary["id"])
+    where = bridge.ask("assignments", topology=summary["id"])
+    counts = {
+        (e["component"], e["first_task"]): e
+        for e in bridge.ask("statistics", topology=summary["id"])["executors"]
+    }
+    components = tuple(_component(n, c, said) for n, c in sorted(said["components"].items()))
+    executors = tuple(
+        _executor(e, counts.get((e["component"], e["first_task"]), {}), supervisors)
+        for e in where["executors"]
+    )
+    version = summary.get("topology_version") or said.get("topology.version")
+    return SeenTopology(
+        name=summary["name"],
+        id=summary["id"],
+        status=summary["status"],
+        scheduler_info=summary.get("scheduler_info") or "",
+        version=None if version is None else str(version),
+        workers=said.get("topology.workers"),
+        priority=said.get("topology.priority"),
+        components=components,
+        executors=executors,
+    )
+
+
+def _component(name: str, said: Mapping[str, Any], topology: Mapping[str, Any]) -> SeenComponent:
+    asked = {
+        key: said[key] if said.get(key) is not None else topology.get(default)
+        for key, default in _DEFAULTS.items()
+    }
+    offheap = float(asked["offheap_mb"] or 0.0)
+    onheap = asked["onheap_mb"]
+    return SeenComponent(
+        name=name,
+        is_spout=said["kind"] == "spout",
+        tasks=said.get("tasks") or None,
+        cpu_points=None if asked["cpu_points"] is None else float(asked["cpu_points"]),
+        memory_mb=None if onheap is None else float(onheap) + offheap,
+        offheap_mb=offheap,
+        inputs=tuple(
+            SeenInput(i["component"], i["stream"], i["grouping"], tuple(i.get("fields", ())))
+            for i in sorted(said["inputs"], key=lambda i: (i["component"], i["stream"]))
+        ),
+    )
+
+
+def _executor(
+    said: Mapping[str, Any], counts: Mapping[str, Any], supervisors: Mapping[str, str]
+) -> SeenExecutor:
+    executed = counts.get("executed")
+    return SeenExecutor(
+        component=said["component"],
+        first_task=said["first_task"],
+        last_task=said["last_task"],
+        supervisor=said.get("supervisor") or supervisors.get(said["host"], said["host"]),
+        port=said["port"],
+        uptime_s=float(said["uptime_s"]),
+        emitted=counts.get("emitted", {}),
+        executed=None
+        if executed is None
+        else float(sum(e["tuples"] for e in executed if not e["component"].startswith("__"))),
+    )

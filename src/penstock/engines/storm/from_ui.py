@@ -1,0 +1,159 @@
+"""What Storm's UI tells, through its REST interface.
+
+It knows no metadata of supervisors, so machine types come from a mapping; and of the groupings of a
+topology only the visualization speaks, which names streams and groupings but not the fields.
+"""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from penstock.engines.storm.seen import (
+    Seen,
+    SeenComponent,
+    SeenExecutor,
+    SeenInput,
+    SeenMachine,
+    SeenTopology,
+)
+from penstock.errors import PenstockError
+
+_ANSWERS_WITHIN_S = 20.0
+_GROUPINGS = {
+    "shuffle": "shuffle",
+    "none": "shuffle",
+    "fields": "fields",
+    "all": "all",
+    "global": "global",
+    "direct": "direct",
+    "local_or_shuffle": "local-or-shuffle",
+}
+
+#: Takes what stands after ``/api/v1/`` and gives the answer.
+Ask = Callable[[str], Any]
+
+
+class UiError(PenstockError):
+    """The UI could not be asked, or its answer is none."""
+
+
+def ask_ui(url: str) -> Ask:
+    """Asks the UI at ``http://host:8080``."""
+    base = url.rstrip("/")
+    if urllib.parse.urlsplit(base).scheme not in ("http", "https"):
+        raise UiError(f'the UI is at an address such as http://host:8080, not "{url}"')
+
+    def ask(path: str) -> Any:
+        address = f"{base}/api/v1/{path}"
+        try:
+            with urllib.request.urlopen(address, timeout=_ANSWERS_WITHIN_S) as answer:
+                return json.loads(answer.read())
+        except urllib.error.HTTPError as error:
+            raise UiError(f"{address} answers {error.code} {error.reason}") from None
+        except (OSError, ValueError) as error:
+            raise UiError(f"{address} does not answer: {error}") from None
+
+    return ask
+
+
+def seen_by_ui(ask: Ask, source: str = "the UI") -> Seen:
+    """The cluster as its UI shows it."""
+    try:
+        return Seen(
+            source=source,
+            machines=tuple(_machine(s) for s in ask("supervisor/summary")["supervisors"]),
+            topologies=tuple(_topology(ask, t) for t in ask("topology/summary")["topologies"]),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise UiError(f"{source} answers otherwise than Storm 2.8: {error!r}") from None
+
+
+def _machine(said: Mapping[str, Any]) -> SeenMachine:
+    return SeenMachine(
+        id=said["id"],
+        host=said["host"],
+        slots=int(said["slotsTotal"]),
+        cpu_points=float(said["totalCpu"]),
+        memory_mb=float(said["totalMem"]),
+        blacklisted=bool(said.get("blacklisted", False)),
+    )
+
+
+def _topology(ask: Ask, summary: Mapping[str, Any]) -> SeenTopology:
+    at = "topology/" + urllib.parse.quote(summary["id"], safe="")
+    said = ask(at)
+    supervisors = {(w["host"], w["port"]): w["supervisorId"] for w in said.get("workers", ())}
+    graph = ask(f"{at}/visualization")
+    settings = said.get("configuration", {})
+    components, executors = [], []
+    for entry in [*said["spouts"], *said["bolts"]]:
+        name = entry.get("spoutId") or entry["boltId"]
+        detail = ask(f"{at}/component/{urllib.parse.quote(name, safe='')}")
+        components.append(_component(name, entry, graph.get(name, {})))
+        executors += _executors(name, detail, supervisors)
+    return SeenTopology(
+        name=said["name"],
+        id=said["id"],
+        status=said["status"],
+        scheduler_info=said.get("schedulerInfo") or "",
+        version=said.get("topologyVersion"),
+        workers=settings.get("topology.workers"),
+        priority=settings.get("topology.priority"),
+        components=tuple(components),
+        executors=tuple(executors),
+    )
+
+
+def _component(name: str, said: Mapping[str, Any], graph: Mapping[str, Any]) -> SeenComponent:
+    offheap = float(said.get("requestedMemOffHeap") or 0.0)
+    return SeenComponent(
+        name=name,
+        is_spout="spoutId" in said,
+        tasks=int(said["tasks"]),
+        cpu_points=float(said["requestedCpu"]),
+        memory_mb=float(said["requestedMemOnHeap"]) + offheap,
+        offheap_mb=offheap,
+        inputs=tuple(
+            SeenInput(i[":component"], i[":stream"], _GROUPINGS.get(i[":grouping"], "custom"))
+            for i in graph.get(":inputs", ())
+        ),
+    )
+
+
+def _executors(
+    component: str, said: Mapping[str, Any], supervisors: Mapping[tuple[str, int], str]
+) -> list[SeenExecutor]:
+    entries = said["executorStats"]
+    # The UI counts streams for a component as a whole; its executors get equal parts.
+    emitted = {
+        s["stream"]: float(s["emitted"] or 0) / max(1, len(entries))
+        for s in said.get("outputStats", ())
+    }
+    taken = [
+        float(s["executed"] or 0)
+        for s in said.get("inputStats", ())
+        if not s["component"].startswith("__")
+    ]
+    executed = sum(taken) / max(1, len(entries)) if "inputStats" in said else None
+    made = []
+    for entry in entries:
+        first, last = entry["id"].strip("[]").split("-")
+        place = (entry["host"], entry["port"])
+        made.append(
+            SeenExecutor(
+                component=component,
+                first_task=int(first),
+                last_task=int(last),
+                supervisor=supervisors.get(place, entry["host"]),
+                port=int(entry["port"]),
+                uptime_s=float(entry.get("uptimeSeconds") or 0),
+                emitted=emitted,
+                executed=executed,
+            )
+        )
+    return made

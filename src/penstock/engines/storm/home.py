@@ -1,0 +1,144 @@
+"""Where Storm's jars are: ``$STORM_HOME``, or a cache that Maven fills once.
+
+Storm's own distribution is on no registry, but its parts are: 47 jars, 136 MB. The cache has the
+layout of an installation, so daemons and workers start from it as from any other.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.resources import as_file, files
+from pathlib import Path
+
+from penstock.errors import PenstockError
+from penstock.java import find_java
+
+#: The version of ``files/pom.xml``, which the plugin is built against too.
+STORM_VERSION = "2.8.3"
+PLUGIN_JAR = "penstock-storm.jar"
+#: Logs to standard error; those of an installation write files where its daemons do.
+LOG_SETTINGS = Path(__file__).parent / "files" / "cluster.xml"
+_COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
+_RESOLVES_WITHIN_S = 900.0
+
+
+class StormMissing(PenstockError):
+    """Something that Storm needs is not here; the message says what and where it comes from."""
+
+
+@dataclass(frozen=True)
+class StormHome:
+    """An installation of Storm."""
+
+    path: Path
+
+    @property
+    def release(self) -> str:
+        try:
+            return (self.path / "RELEASE").read_text(encoding="utf-8").strip()
+        except OSError:
+            return "unknown"
+
+    def class_path(self, *first: Path, daemon: bool = False) -> str:
+        """For ``java -cp``: the folders and jars named first, then all of Storm's."""
+        folders = ["lib", "extlib", *(["extlib-daemon"] if daemon else [])]
+        jars = [str(self.path / folder / "*") for folder in folders]
+        return os.pathsep.join([*map(str, first), *jars])
+
+
+def find_home(
+    environ: Mapping[str, str], *, say: Callable[[str], None] = lambda _text: None
+) -> StormHome:
+    """``$STORM_HOME`` if set, else the cache, filled by Maven if it is not yet."""
+    if given := environ.get("STORM_HOME"):
+        home = Path(given)
+        if not any((home / "lib").glob("storm-client-*.jar")):
+            raise StormMissing(
+                f"STORM_HOME is {home}, but there is no lib/storm-client-*.jar in it"
+            )
+        return StormHome(home)
+    cache = cache_folder(environ) / f"storm-{STORM_VERSION}"
+    # Written last: a cache without it was not finished.
+    if not (cache / "RELEASE").is_file():
+        _resolve(cache, environ, say)
+    return StormHome(cache)
+
+
+def cache_folder(environ: Mapping[str, str]) -> Path:
+    """``$PENSTOCK_CACHE``, or ``penstock`` in the user's cache."""
+    if given := environ.get("PENSTOCK_CACHE"):
+        return Path(given)
+    base = environ.get("XDG_CACHE_HOME") or Path(environ.get("HOME", "~")).expanduser() / ".cache"
+    return Path(base) / "penstock"
+
+
+def plugin_jar() -> Path:
+    """The jar that goes into Storm; it is built with the package."""
+    jar = Path(str(files("penstock.engines.storm"))) / "jars" / PLUGIN_JAR
+    if not jar.is_file():
+        raise StormMissing(
+            f"this installation has no {PLUGIN_JAR}: it was built where there was no Maven; "
+            "in a clone, `make setup` builds it where mvn and a JDK 17 are found"
+        )
+    return jar
+
+
+def require_java(environ: Mapping[str, str]) -> Path:
+    """The ``java`` to run Storm with."""
+    search = find_java(environ)
+    if search.java is None:
+        raise StormMissing(f"Storm needs Java 17 or newer: {search}")
+    return search.java.executable
+
+
+def _resolve(cache: Path, environ: Mapping[str, str], say: Callable[[str], None]) -> None:
+    maven = shutil.which("mvn", path=environ.get("PATH", ""))
+    if maven is None:
+        raise StormMissing(
+            "no Storm here: set STORM_HOME to an installation, "
+            "or install Maven (mvn) to have it resolved from Maven Central"
+        )
+    say(f"resolving Storm {STORM_VERSION} with Maven into {cache} (136 MB, once)")
+    cache.parent.mkdir(parents=True, exist_ok=True)
+    # Beside its final place, so that a second process never sees half of it.
+    with tempfile.TemporaryDirectory(dir=cache.parent, prefix=".storm-") as made:
+        home = Path(made) / "home"
+        _copy_jars(maven, home / "lib", environ)
+        for folder in ("lib-worker", "extlib", "extlib-daemon", "log4j2"):
+            (home / folder).mkdir()
+        for jar in (home / "lib").iterdir():
+            os.link(jar, home / "lib-worker" / jar.name)
+        for name in ("cluster.xml", "worker.xml"):
+            text = (files("penstock.engines.storm") / "files" / name).read_text(encoding="utf-8")
+            (home / "log4j2" / name).write_text(text, encoding="utf-8")
+        (home / "RELEASE").write_text(STORM_VERSION + "\n", encoding="utf-8")
+        if (cache / "RELEASE").is_file():
+            return
+        shutil.rmtree(cache, ignore_errors=True)
+        home.rename(cache)
+
+
+def _copy_jars(maven: str, into: Path, environ: Mapping[str, str]) -> None:
+    with as_file(files("penstock.engines.storm") / "files" / "pom.xml") as pom:
+        command = [maven, "-B", "-q", "-f", str(pom), _COPY, f"-DoutputDirectory={into}"]
+        try:
+            done = subprocess.run(
+                [*command, "-DincludeScope=runtime"],
+                env=dict(environ),
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=_RESOLVES_WITHIN_S,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise StormMissing(f"Maven did not resolve Storm: {error}") from None
+    if done.returncode != 0 or not any(into.glob("storm-client-*.jar")):
+        said = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+        raise StormMissing("Maven did not resolve Storm: " + " ".join(said[:3]))

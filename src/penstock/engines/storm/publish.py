@@ -1,0 +1,228 @@
+"""Puts a plan in force on a running Storm, and takes it back if Storm does not follow.
+
+The plan file is replaced in one step, then each topology that changes is rebalanced: Storm stops
+its spouts, gives every executor its new place, and restarts the workers whose executors are others.
+The placement is read back until it is the plan's. If it does not become so in time, the placement
+from before is put in force in the same way, as a plan of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from penstock.change.guard import differences, places_of
+from penstock.engines.storm.bridge import Bridge, BridgeError
+from penstock.engines.storm.daemons import PLAN_FILE, SCHEDULER_CLASS
+from penstock.engines.storm.from_nimbus import seen_by_nimbus
+from penstock.engines.storm.publication import Publication, Receipt, Step
+from penstock.engines.storm.snapshot import snapshot_of
+from penstock.errors import Finding, InputError, PenstockError
+from penstock.files.store import dumps
+from penstock.files.writer import write_text
+from penstock.model.plan import Plan
+from penstock.model.snapshot import Snapshot
+
+_LOOK_EVERY_S = 1.0
+#: Going back is given this long at least, however impatient the going forth was.
+_GOES_BACK_WITHIN_S = 60.0
+#: Differences that are listed of one topology.
+_SHOWN = 3
+_ID_DIGITS = 8
+#: The setting of a topology that says where its workers read shares.
+SHARES_FILE = "penstock.shares.file"
+
+
+class NotFollowed(PenstockError):
+    """Storm did not come to the plan's placement; the one from before is in force again, or not."""
+
+
+def plan_file_of(snapshot: Snapshot, given: Path | None) -> Path:
+    """Where Nimbus reads the plan, which must be a place that we can write to."""
+    scheduler = snapshot.settings.get("storm.scheduler")
+    if scheduler != SCHEDULER_CLASS:
+        message = (
+            f"Nimbus places by {scheduler or 'its default scheduler'}; set storm.scheduler: "
+            f"{SCHEDULER_CLASS} in its storm.yaml (docs/storm.md)"
+        )
+        raise InputError(message)
+    path = given or Path(snapshot.settings.get(PLAN_FILE, ""))
+    if str(path) == ".":
+        raise InputError(f"Nimbus has no {PLAN_FILE}; set it, or name the file with --plan-file")
+    if not path.parent.is_dir():
+        message = (
+            "its folder is not on this machine; run this on Nimbus' machine, or name with "
+            "--plan-file where it is mounted here"
+        )
+        raise InputError(Finding(message, str(path)))
+    return path
+
+
+@dataclass(frozen=True)
+class Publisher:
+    """Carries out a publication over a bridge; clock and waiting are arguments."""
+
+    bridge: Bridge
+    plan_file: Path
+    say: Callable[[str], None]
+    keep: Callable[[Receipt], None]
+    wait_s: int = 2
+    within_s: float = 120.0
+    clock: Callable[[], float] = time.time
+    sleep: Callable[[float], None] = time.sleep
+
+    def publish(self, publication: Publication) -> Receipt:
+        """The plan in force, or an error that says what is in force instead."""
+        text = dumps(publication.plan)
+        old = self.plan_file.read_bytes() if self.plan_file.exists() else None
+        backup = self.plan_file.with_name(self.plan_file.name + ".before")
+        if old is not None:
+            write_text(backup, old.decode("utf-8", errors="replace"))
+        receipt = Receipt(
+            plan_id=hashlib.sha256(text.encode()).hexdigest()[:_ID_DIGITS],
+            outcome="begun",
+            began_s=self.clock(),
+            ended_s=self.clock(),
+            plan_file=str(self.plan_file),
+            steps=publication.steps,
+            moves=publication.changes.moves,
+            backup=str(backup) if old is not None else "",
+        )
+        # Before anything is touched: who is killed from here on leaves a trace of what was meant.
+        self.keep(receipt)
+        write_text(self.plan_file, text)
+        self._bring_shares(publication.plan)
+        placed, trouble = self._put_in_force(publication.plan, publication.steps, self.within_s)
+        if not trouble:
+            done = replace(receipt, outcome="applied", ended_s=self.clock(), placed_after_s=placed)
+            self.keep(done)
+            return done
+        self.say("Storm does not follow the plan; going back to the placement from before")
+        back = self._go_back(publication, old)
+        outcome = "rolled back" if not back else "not rolled back"
+        trouble = [*trouble, *back]
+        self.keep(replace(receipt, outcome=outcome, ended_s=self.clock(), trouble=tuple(trouble)))
+        raise NotFollowed(*trouble, f"{outcome}; see the receipt")
+
+    def _bring_shares(self, plan: Plan) -> None:
+        """Workers read shares where their topology says: from a file, or from a blob of Storm's."""
+        if not plan.placement.has_shares:
+            return
+        running = {t["name"]: t["id"] for t in self.bridge.ask("cluster")["topologies"]}
+        for topology in plan.problem.topologies:
+            said = self.bridge.ask("topology", topology=running[topology.name])
+            given = said.get(SHARES_FILE)
+            if given is None:
+                self.say(f"{topology.name} has no {SHARES_FILE}: its streams stay divided evenly")
+                continue
+            blobs = (said.get("topology.blobstore.map") or {}).items()
+            key = next((k for k, blob in blobs if (blob or {}).get("localname", k) == given), None)
+            if key is not None:
+                self.bridge.ask("put-blob", key=key, file=str(self.plan_file.absolute()))
+            elif Path(given).is_absolute() and Path(given).parent.is_dir():
+                if Path(given) != self.plan_file:
+                    write_text(Path(given), dumps(plan))
+            else:
+                self.say(
+                    f"copy the plan to {given} on every worker's machine: shares are read there"
+                )
+
+    def _put_in_force(
+        self, plan: Plan, steps: tuple[Step, ...], within_s: float
+    ) -> tuple[dict[str, float], list[str]]:
+        """Seconds until each topology was placed, and what is not as planned in the end."""
+        began = self.clock()
+        for step in steps:
+            if not step.pauses:
+                continue
+            self.say(f"rebalancing {step.topology}: {step.workers_restarted} workers restart")
+            refused = self._rebalance(step, began + within_s)
+            if refused:
+                return {}, [refused]
+        return self._wait(plan, began, within_s)
+
+    def _rebalance(self, step: Step, deadline: float) -> str:
+        """Gives the order; Nimbus takes none while another is under way. Empty, or why not."""
+        while True:
+            try:
+                self.bridge.ask(
+                    "rebalance",
+                    name=step.topology,
+                    wait_s=self.wait_s,
+                    executors=dict(step.executors) or None,
+                )
+            except BridgeError as error:
+                if error.kind not in ("failed", "not-reached") or self.clock() > deadline:
+                    return str(error)
+                self.sleep(_LOOK_EVERY_S)
+            else:
+                return ""
+
+    def _wait(
+        self, plan: Plan, began: float, within_s: float
+    ) -> tuple[dict[str, float], list[str]]:
+        wanted = {t.name: places_of(plan, t.name) for t in plan.problem.topologies}
+        placed: dict[str, float] = {}
+        trouble: list[str] = []
+        while len(placed) < len(wanted):
+            try:
+                snapshot = snapshot_of(seen_by_nimbus(self.bridge))
+            except (BridgeError, InputError) as error:
+                # Nimbus may be away for a moment, or between two placements; the deadline decides.
+                trouble = [str(error)]
+            else:
+                trouble = self._compare(snapshot, wanted, placed, self.clock() - began)
+            if not trouble:
+                break
+            if self.clock() - began > within_s:
+                return placed, trouble
+            self.sleep(_LOOK_EVERY_S)
+        return placed, []
+
+    @staticmethod
+    def _compare(
+        snapshot: Snapshot,
+        wanted: Mapping[str, Mapping[str, tuple[tuple[str, int], ...]]],
+        placed: dict[str, float],
+        now_s: float,
+    ) -> list[str]:
+        running = {d.topology: d for d in snapshot.deployed}
+        trouble = []
+        for name, places in wanted.items():
+            if name not in running:
+                trouble.append(f"{name} does not run any more")
+                continue
+            differs = differences(places, running[name])
+            if not differs:
+                placed.setdefault(name, round(now_s, 3))
+                continue
+            more = f" and {len(differs) - _SHOWN} more" if len(differs) > _SHOWN else ""
+            said = snapshot.statuses.get(name) or "the scheduler says nothing"
+            trouble.append(f"{name}: {', '.join(differs[:_SHOWN])}{more}; {said}")
+        return trouble
+
+    def _go_back(self, publication: Publication, old: bytes | None) -> list[str]:
+        """The placement from before, exactly; then the plan file from before."""
+        write_text(self.plan_file, dumps(publication.before))
+        counts = {
+            t.name: {name: len(p) for name, p in places_of(publication.before, t.name).items()}
+            for t in publication.before.problem.topologies
+        }
+        steps = tuple(
+            replace(
+                s, executors={c: counts[s.topology][c] for c in s.executors}, workers_restarted=1
+            )
+            for s in publication.steps
+        )
+        within_s = max(self.within_s, _GOES_BACK_WITHIN_S)
+        _, trouble = self._put_in_force(publication.before, steps, within_s)
+        if trouble:
+            return trouble
+        if old is None:
+            self.plan_file.unlink(missing_ok=True)
+        else:
+            write_text(self.plan_file, old.decode("utf-8", errors="replace"))
+        return []

@@ -1,0 +1,86 @@
+"""What Nimbus and the UI tell of a cluster, in one form.
+
+Both sources fill these records; everything Penstock concludes from them is concluded once, in
+:mod:`penstock.engines.storm.snapshot`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class SeenMachine:
+    """A supervisor."""
+
+    id: str
+    host: str
+    slots: int
+    cpu_points: float
+    memory_mb: float
+    name: str | None = None
+    type: str | None = None
+    rack: str | None = None
+    blacklisted: bool = False
+
+
+@dataclass(frozen=True)
+class SeenInput:
+    """A subscription of a component."""
+
+    component: str
+    stream: str
+    grouping: str
+    fields: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class SeenExecutor:
+    """An executor and where it is. Counts are since it started; ``None`` is unknown."""
+
+    component: str
+    first_task: int
+    last_task: int
+    supervisor: str
+    port: int
+    uptime_s: float = 0.0
+    #: Tuples put on each stream, and taken in from the topology's own streams.
+    emitted: Mapping[str, float] = field(default_factory=dict)
+    executed: float | None = None
+
+
+@dataclass(frozen=True)
+class SeenComponent:
+    name: str
+    is_spout: bool
+    tasks: int | None
+    cpu_points: float | None
+    memory_mb: float | None
+    offheap_mb: float | None
+    inputs: tuple[SeenInput, ...]
+
+
+@dataclass(frozen=True)
+class SeenTopology:
+    """A topology that runs."""
+
+    name: str
+    id: str
+    status: str
+    scheduler_info: str
+    version: str | None
+    workers: int | None
+    priority: int | None
+    components: tuple[SeenComponent, ...]
+    executors: tuple[SeenExecutor, ...]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Everything, as one source told it."""
+
+    source: str
+    machines: tuple[SeenMachine, ...]
+    topologies: tuple[SeenTopology, ...]
+    settings: Mapping[str, str] = field(default_factory=dict)

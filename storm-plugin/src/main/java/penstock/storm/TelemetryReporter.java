@@ -1,0 +1,109 @@
+package penstock.storm;
+
+import com.codahale.metrics.MetricRegistry;
+import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import org.apache.storm.metrics2.reporters.StormReporter;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Writes what every executor of a worker did, and the exact CPU of its thread, as Penstock's telemetry lines.
+ *
+ * <p>Named in {@code topology.metrics.reporters}; runs in every worker on one thread of low priority. Settings of
+ * its entry there: {@code penstock.telemetry.dir} (default: the worker's own log folder), {@code report.period} in
+ * seconds (10), {@code penstock.telemetry.file.mb} (16) and {@code penstock.telemetry.files} (8) that are kept. It
+ * never stops a worker: what fails is logged once and the next window begins.
+ */
+public final class TelemetryReporter implements StormReporter {
+    public static final String FOLDER = "penstock.telemetry.dir";
+    public static final String FILE_MB = "penstock.telemetry.file.mb";
+    public static final String FILES = "penstock.telemetry.files";
+    public static final String FILE_SECONDS = "penstock.telemetry.file.secs";
+    private static final Logger LOG = LoggerFactory.getLogger(TelemetryReporter.class);
+    private static final long PERIOD_SECONDS = 10;
+
+    private RegistrySampler sampler;
+    private RotatedFiles files;
+    private long periodMs;
+    private ScheduledExecutorService timer;
+    private boolean complained;
+
+    @Override
+    public void prepare(MetricRegistry registry, Map<String, Object> topology, Map<String, Object> settings) {
+        WorkerIdentity worker = WorkerIdentity.of(topology);
+        periodMs = TimeUnit.SECONDS.toMillis(number(settings, topology, REPORT_PERIOD, PERIOD_SECONDS));
+        Object folder = setting(settings, topology, FOLDER);
+        Path place = folder != null ? Path.of(folder.toString()) : worker.logFolder();
+        files = new RotatedFiles(
+                place,
+                worker.fileName(),
+                number(settings, topology, FILE_MB, 16) << 20,
+                (int) number(settings, topology, FILES, 8),
+                TimeUnit.SECONDS.toMillis(number(settings, topology, FILE_SECONDS, 60)));
+        ThreadMXBean threads = ManagementFactory.getThreadMXBean();
+        sampler = new RegistrySampler(registry, worker, new JvmCpu(threads), TrafficHook::countsOf);
+    }
+
+    private static Object setting(Map<String, Object> settings, Map<String, Object> topology, String name) {
+        Object own = settings == null ? null : settings.get(name);
+        return own != null ? own : topology.get(name);
+    }
+
+    private static long number(Map<String, Object> settings, Map<String, Object> topology, String name, long absent) {
+        Object given = setting(settings, topology, name);
+        return given instanceof Number number && number.longValue() > 0 ? number.longValue() : absent;
+    }
+
+    @Override
+    public void start() {
+        timer = Executors.newSingleThreadScheduledExecutor(work -> {
+            Thread thread = new Thread(work, "penstock-telemetry");
+            thread.setDaemon(true);
+            thread.setPriority(Thread.MIN_PRIORITY);
+            return thread;
+        });
+        timer.scheduleAtFixedRate(this::report, periodMs, periodMs, TimeUnit.MILLISECONDS);
+    }
+
+    /** One window; package-private so that a test can do without the clock. */
+    void report() {
+        try {
+            List<String> lines = sampler.sample(System.currentTimeMillis());
+            files.write(lines);
+            complained = false;
+        } catch (IOException | RuntimeException | LinkageError error) {
+            if (!complained) {
+                LOG.warn("penstock: no telemetry for now: {}", error.toString());
+                complained = true;
+            }
+        }
+    }
+
+    @Override
+    public void close() {
+        stop();
+    }
+
+    @Override
+    public void stop() {
+        if (timer == null) {
+            return;
+        }
+        timer.shutdownNow();
+        timer = null;
+        report();
+        try {
+            files.close();
+        } catch (IOException | RuntimeException error) {
+            LOG.warn("penstock: the last telemetry was not written: {}", error.toString());
+        }
+    }
+}

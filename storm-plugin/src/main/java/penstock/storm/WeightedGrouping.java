@@ -1,0 +1,110 @@
+package penstock.storm;
+
+import java.util.List;
+import java.util.Map;
+import org.apache.storm.generated.GlobalStreamId;
+import org.apache.storm.grouping.CustomStreamGrouping;
+import org.apache.storm.task.WorkerTopologyContext;
+import org.apache.storm.utils.Utils;
+
+/**
+ * Divides a stream among the tasks of its target by the shares of the plan, and by new ones when the plan changes.
+ *
+ * <p>{@code builder.setBolt("mid", …).customGrouping("low", new WeightedGrouping())}. The plan is read where
+ * {@code penstock.shares.file} says: a path on every worker's machine, or the local name of a blob in
+ * {@code topology.blobstore.map}, which Storm brings to the workers and keeps up to date. Without shares, the
+ * stream is divided evenly. An executor's share is divided evenly among its tasks.
+ */
+public final class WeightedGrouping implements CustomStreamGrouping {
+    /** Where workers find the plan. */
+    public static final String FILE = "penstock.shares.file";
+
+    private static final long serialVersionUID = 1L;
+    /** The golden ratio as a fraction of 2^64: its multiples fill the circle as evenly as can be. */
+    private static final long STEP = 0x9E3779B97F4A7C15L;
+
+    private transient volatile Table table;
+    private transient long position;
+
+    /** Tasks and the part of the circle each of them ends at, unsigned. */
+    private record Table(List<List<Integer>> tasks, long[] ends) {
+        List<Integer> at(long position) {
+            int low = 0;
+            int high = ends.length - 1;
+            while (low < high) {
+                int middle = (low + high) >>> 1;
+                if (Long.compareUnsigned(position, ends[middle]) < 0) {
+                    high = middle;
+                } else {
+                    low = middle + 1;
+                }
+            }
+            return tasks.get(low);
+        }
+    }
+
+    @Override
+    public void prepare(WorkerTopologyContext context, GlobalStreamId stream, List<Integer> targets) {
+        Map<String, Object> conf = context.getConf();
+        Object topology = conf == null ? null : conf.get("topology.name");
+        String target = targets.isEmpty() ? null : context.getComponentId(targets.get(0));
+        table = table(targets, null);
+        // Sources begin at different points, so that they do not march in step.
+        position = context.getThisWorkerPort() * STEP + stream.hashCode() * 0x9E3779B1L;
+        if (conf != null && conf.get(FILE) != null && target != null) {
+            PlanWatch.of(conf.get(FILE).toString()).follow(plan -> table = table(targets, shares(plan, topology, target)));
+        }
+    }
+
+    private static List<Plan.Place> shares(Plan plan, Object topology, String target) {
+        Plan.Topology placed = plan == null ? null : plan.topologies().get(topology);
+        return placed == null ? null : placed.components().get(target);
+    }
+
+    /** Shares of the tasks; even where the plan has none for this component. */
+    private static Table table(List<Integer> targets, List<Plan.Place> places) {
+        double[] shares = new double[targets.size()];
+        if (places == null || places.isEmpty() || places.size() > targets.size() || places.get(0).share() == null) {
+            java.util.Arrays.fill(shares, 1.0 / Math.max(1, targets.size()));
+        } else {
+            // As Nimbus deals tasks to executors.
+            List<List<Integer>> executors = Utils.partitionFixed(places.size(), targets);
+            int task = 0;
+            for (int i = 0; i < executors.size(); i++) {
+                for (int j = 0; j < executors.get(i).size(); j++) {
+                    shares[task++] = places.get(i).share() / executors.get(i).size();
+                }
+            }
+        }
+        return new Table(targets.stream().map(List::of).toList(), ends(shares));
+    }
+
+    private static long[] ends(double[] shares) {
+        double whole = java.util.Arrays.stream(shares).sum();
+        long[] ends = new long[shares.length];
+        double sum = 0;
+        for (int i = 0; i < shares.length; i++) {
+            sum += shares[i];
+            ends[i] = unsigned(sum / whole);
+        }
+        // The last part that is not empty reaches to the end, whatever rounding left.
+        for (int i = shares.length - 1; i >= 0; i--) {
+            ends[i] = -1L;
+            if (shares[i] > 0) {
+                break;
+            }
+        }
+        return ends;
+    }
+
+    private static long unsigned(double fraction) {
+        double scaled = Math.min(Math.max(fraction, 0), 1) * 0x1p64;
+        return scaled >= 0x1p64 ? -1L : scaled >= 0x1p63 ? (long) (scaled - 0x1p63) + Long.MIN_VALUE : (long) scaled;
+    }
+
+    @Override
+    public List<Integer> chooseTasks(int source, List<Object> values) {
+        position += STEP;
+        return table.at(position);
+    }
+}

@@ -1,0 +1,128 @@
+package penstock.storm.lab;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayDeque;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Queue;
+import org.apache.storm.spout.SpoutOutputCollector;
+import org.apache.storm.task.TopologyContext;
+import org.apache.storm.topology.OutputFieldsDeclarer;
+import org.apache.storm.topology.base.BaseRichSpout;
+import org.apache.storm.tuple.Fields;
+import org.apache.storm.tuple.Values;
+
+/**
+ * Emits numbered tuples at a rate that can be changed while it runs: a number in the file {@code penstock.lab.rate.file},
+ * tuples/s of all spouts together. A tuple that fails is emitted again under its id.
+ */
+final class RateSpout extends BaseRichSpout {
+    static final String RATE = "penstock.lab.rate";
+    static final String RATE_FILE = "penstock.lab.rate.file";
+    static final String PROOF = "penstock.lab.proof.dir";
+    private static final long serialVersionUID = 1L;
+    private static final long LOOK_EVERY_NS = 500_000_000L;
+    /** A spout that was held up catches up with this much at most. */
+    private static final double MOST_BEHIND_S = 1.0;
+
+    private final double part;
+    private final double cpuMs;
+    private transient SpoutOutputCollector collector;
+    private transient Map<String, Long> pending;
+    private transient Queue<String> failed;
+    private transient Proof acked;
+    private transient Path rateFile;
+    private transient String prefix;
+    private transient double ratePerS;
+    private transient double due;
+    private transient long lastNs;
+    private transient long lookedNs;
+    private transient long number;
+    private transient int tasks;
+
+    /**
+     * A spout that makes a part of the topology's tuples.
+     *
+     * @param part of the rate of all spouts
+     * @param cpuMs CPU time that each tuple takes
+     */
+    RateSpout(double part, double cpuMs) {
+        this.part = part;
+        this.cpuMs = cpuMs;
+    }
+
+    @Override
+    public void open(Map<String, Object> conf, TopologyContext context, SpoutOutputCollector out) {
+        collector = out;
+        pending = new HashMap<>();
+        failed = new ArrayDeque<>();
+        tasks = context.getComponentTasks(context.getThisComponentId()).size();
+        acked = Proof.in(conf.get(PROOF), "acked", context.getThisComponentId(), context.getThisTaskId());
+        rateFile = conf.get(RATE_FILE) == null ? null : Path.of(conf.get(RATE_FILE).toString());
+        ratePerS = conf.get(RATE) instanceof Number rate ? rate.doubleValue() : 0;
+        // A spout that starts again must not use the ids of the one before.
+        prefix = context.getThisTaskId() + "." + System.currentTimeMillis() + ".";
+        lastNs = System.nanoTime();
+        lookedNs = lastNs - LOOK_EVERY_NS;
+    }
+
+    @Override
+    public void nextTuple() {
+        long now = System.nanoTime();
+        if (now - lookedNs >= LOOK_EVERY_NS) {
+            lookedNs = now;
+            lookAtRate();
+        }
+        double perS = ratePerS * part / tasks;
+        due = Math.min(due + (now - lastNs) / 1e9 * perS, Math.max(1, perS * MOST_BEHIND_S));
+        lastNs = now;
+        if (!failed.isEmpty()) {
+            emit(failed.poll());
+        } else if (due >= 1) {
+            due -= 1;
+            emit(prefix + number++);
+        }
+    }
+
+    private void lookAtRate() {
+        if (rateFile == null) {
+            return;
+        }
+        try {
+            ratePerS = Double.parseDouble(Files.readString(rateFile).trim());
+        } catch (IOException | NumberFormatException unreadable) {
+            // Somebody is writing it; the old rate holds until the next look.
+        }
+    }
+
+    private void emit(String id) {
+        if (cpuMs > 0) {
+            Work.burn(cpuMs);
+        }
+        long sequence = Long.parseLong(id.substring(id.lastIndexOf('.') + 1));
+        pending.put(id, sequence);
+        collector.emit(new Values(id, Sentences.of(sequence)), id);
+    }
+
+    @Override
+    public void ack(Object id) {
+        pending.remove(id);
+        if (acked != null) {
+            acked.add(id.toString());
+        }
+    }
+
+    @Override
+    public void fail(Object id) {
+        if (pending.containsKey(id)) {
+            failed.add(id.toString());
+        }
+    }
+
+    @Override
+    public void declareOutputFields(OutputFieldsDeclarer declarer) {
+        declarer.declare(new Fields("id", "value"));
+    }
+}

@@ -1,0 +1,253 @@
+package penstock.storm;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.codahale.metrics.Gauge;
+import com.codahale.metrics.MetricRegistry;
+import java.lang.management.ManagementFactory;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class TelemetryTest {
+    private static final Path RECORDED = Path.of("..", "tests", "fixtures", "storm-metrics", "registry-and-threads.txt");
+    private static final WorkerIdentity WORKER =
+            new WorkerIdentity("rmax", "rmax-2-1794731337", "localhost", "lab-90", null, "6710", 1.0, Path.of("."));
+
+    @TempDir
+    Path folder;
+
+    /** CPU times that a test sets. */
+    private static final class GivenCpu extends JvmCpu {
+        Map<Executor, Long> executors = new HashMap<>();
+        long process;
+
+        GivenCpu() {
+            super(null);
+        }
+
+        @Override
+        Map<Executor, Long> executors() {
+            return executors;
+        }
+
+        @Override
+        long process() {
+            return process;
+        }
+    }
+
+    private static Map<?, ?> parsed(String line) throws PlanException {
+        return (Map<?, ?>) Json.parse(line);
+    }
+
+    /**
+     * Two moments of a real worker's registry, 30 s apart, through the reporter. The Python suite reads the same
+     * recording with its own reader and holds it against the same file of expected lines.
+     */
+    @Test
+    void aRecordedRegistryGivesTheLinesThatPythonReadsFromIt() throws Exception {
+        Map<Long, List<String[]>> moments = new TreeMap<>();
+        for (String line : Files.readAllLines(RECORDED)) {
+            String[] parts = line.split(" ", 4);
+            if (parts.length == 4) {
+                moments.computeIfAbsent(Long.parseLong(parts[0]), time -> new ArrayList<>()).add(parts);
+            }
+        }
+        MetricRegistry registry = new MetricRegistry();
+        GivenCpu cpu = new GivenCpu();
+        RegistrySampler sampler = new RegistrySampler(registry, WORKER, cpu, task -> Map.of());
+        List<String> lines = List.of();
+        for (Map.Entry<Long, List<String[]>> moment : moments.entrySet()) {
+            show(moment.getValue(), registry, cpu);
+            lines = sampler.sample(moment.getKey());
+        }
+        List<Map<?, ?>> found = new ArrayList<>();
+        for (String line : lines) {
+            found.add(parsed(line));
+        }
+        List<Map<?, ?>> expected = new ArrayList<>();
+        Path file = Path.of("..", "tests", "fixtures", "storm-plan", "registry.expected.jsonl");
+        for (String line : Files.readAllLines(file, StandardCharsets.UTF_8)) {
+            expected.add(parsed(line));
+        }
+        assertEquals(expected.size(), found.size());
+        for (int i = 0; i < expected.size(); i++) {
+            for (Object name : expected.get(i).keySet()) {
+                // The memory and the age of a JVM that is not there cannot be played back.
+                if (!name.equals("worker_memory_mb") && !name.equals("uptime_s")) {
+                    same(expected.get(i).get(name), found.get(i).get(name), i + " " + name);
+                }
+            }
+        }
+    }
+
+    private static void same(Object expected, Object found, String what) {
+        if (expected instanceof Number number && found instanceof Number other) {
+            assertEquals(number.doubleValue(), other.doubleValue(), 1e-9 * Math.abs(number.doubleValue()), what);
+        } else if (expected instanceof List<?> list && found instanceof List<?> others) {
+            assertEquals(list.size(), others.size(), what);
+            for (int i = 0; i < list.size(); i++) {
+                Map<?, ?> entry = (Map<?, ?>) list.get(i);
+                int at = i;
+                entry.forEach((name, value) -> same(value, ((Map<?, ?>) others.get(at)).get(name), what + " " + name));
+            }
+        } else {
+            assertEquals(expected, found, what);
+        }
+    }
+
+    private static void show(List<String[]> lines, MetricRegistry registry, GivenCpu cpu) {
+        cpu.executors = new HashMap<>();
+        for (String[] line : lines) {
+            if (line[1].equals("process")) {
+                cpu.process = Long.parseLong(line[3]);
+            } else if (line[1].equals("thread") && line[2].contains("-executor[")) {
+                java.util.regex.Matcher name = java.util.regex.Pattern.compile("Thread-\\d+-(.+)-executor\\[(-?\\d+),_?(-?\\d+)\\]").matcher(line[2]);
+                assertTrue(name.matches());
+                cpu.executors.put(
+                        new JvmCpu.Executor(name.group(1), Integer.parseInt(name.group(2)), Integer.parseInt(name.group(3))),
+                        Long.parseLong(line[3]));
+            } else if (line[1].equals("counter")) {
+                long now = Long.parseLong(line[3]);
+                registry.counter(line[2]).inc(now - registry.counter(line[2]).getCount());
+            } else if (line[1].equals("gauge")) {
+                registry.remove(line[2]);
+                registry.register(line[2], (Gauge<Object>) () -> number(line[3]));
+            }
+        }
+    }
+
+    private static Object number(String text) {
+        try {
+            return Double.parseDouble(text);
+        } catch (NumberFormatException other) {
+            return text;
+        }
+    }
+
+    @Test
+    void tuplesAreCountedByTheTaskTheyCameFromWhereAHookDoes() throws Exception {
+        MetricRegistry registry = new MetricRegistry();
+        GivenCpu cpu = new GivenCpu();
+        cpu.executors.put(new JvmCpu.Executor("mid", 3, 4), 0L);
+        Map<Integer, Map<TrafficHook.Source, Long>> counts = new HashMap<>();
+        RegistrySampler sampler =
+                new RegistrySampler(registry, WORKER, cpu, task -> counts.getOrDefault(task, Map.of()));
+        sampler.sample(1000);
+        counts.put(3, Map.of(new TrafficHook.Source("low", "default", 1), 5L));
+        counts.put(4, Map.of(
+                new TrafficHook.Source("low", "default", 1), 2L, new TrafficHook.Source("low", "default", 2), 4L));
+        cpu.executors = Map.of(new JvmCpu.Executor("mid", 3, 4), 500_000_000L);
+        Map<?, ?> line = parsed(sampler.sample(2000).get(0));
+        assertEquals(
+                List.of(
+                        Map.of("component", "low", "stream", "default", "tuples", 7, "task", 1),
+                        Map.of("component", "low", "stream", "default", "tuples", 4, "task", 2)),
+                line.get("inputs"));
+        // Half a second of CPU in a second is 50 points.
+        assertEquals(50.0, ((Number) line.get("cpu_points")).doubleValue(), 1e-9);
+        assertNull(line.get("sample_rate"));
+    }
+
+    @Test
+    void theCpuOfAThreadIsItsOwn() throws Exception {
+        Thread busy = new Thread(
+                () -> {
+                    long end = System.nanoTime() + 200_000_000L;
+                    while (System.nanoTime() < end) {
+                        Thread.onSpinWait();
+                    }
+                    try {
+                        Thread.sleep(60_000);
+                    } catch (InterruptedException ended) {
+                        Thread.currentThread().interrupt();
+                    }
+                },
+                "Thread-15-high-executor[2, 5]");
+        busy.setDaemon(true);
+        busy.start();
+        JvmCpu cpu = new JvmCpu(ManagementFactory.getThreadMXBean());
+        Thread.sleep(400);
+        Map<JvmCpu.Executor, Long> seen = cpu.executors();
+        busy.interrupt();
+        long spent = seen.get(new JvmCpu.Executor("high", 2, 5));
+        assertEquals(1, seen.size());
+        assertTrue(spent > 0 && spent <= cpu.process(), String.valueOf(spent));
+    }
+
+    @Test
+    void filesAreRenamedWhenWholeAndTheOldestGo() throws Exception {
+        try (RotatedFiles files = new RotatedFiles(folder, "w", 10, 3, 1_000_000)) {
+            for (int i = 0; i < 6; i++) {
+                files.write(List.of("line " + i, "more"));
+            }
+            files.write(List.of("x"));
+            // Six files of more than 10 bytes were ended, three are kept, the seventh is being written.
+            assertEquals(List.of(".w-000006.jsonl.part", "w-000003.jsonl", "w-000004.jsonl", "w-000005.jsonl"), names());
+        }
+        assertEquals(List.of("w-000004.jsonl", "w-000005.jsonl", "w-000006.jsonl"), names());
+        assertEquals("line 5\nmore\n", Files.readString(folder.resolve("w-000005.jsonl")));
+    }
+
+    private List<String> names() throws Exception {
+        try (Stream<Path> seen = Files.list(folder)) {
+            return seen.map(path -> path.getFileName().toString()).sorted().toList();
+        }
+    }
+
+    @Test
+    void aFolderThatCannotBeWrittenStopsNothing() throws Exception {
+        Path blocked = Files.writeString(folder.resolve("file"), "");
+        TelemetryReporter reporter = new TelemetryReporter();
+        reporter.prepare(new MetricRegistry(), new HashMap<>(Map.of("topology.name", "t")), Map.of(TelemetryReporter.FOLDER, blocked.toString()));
+        reporter.start();
+        reporter.report();
+        reporter.report();
+        reporter.stop();
+        assertFalse(Files.isDirectory(blocked));
+    }
+
+    /** What a window costs with 100 executors of 8 streams, printed for people; goals are for benchmarks. */
+    @Test
+    void aWindowOfAHundredExecutorsIsWrittenWhole() throws Exception {
+        MetricRegistry registry = new MetricRegistry();
+        GivenCpu cpu = new GivenCpu();
+        for (int task = 1; task <= 100; task++) {
+            cpu.executors.put(new JvmCpu.Executor("c" + task % 10, task, task), 0L);
+            for (int stream = 0; stream < 4; stream++) {
+                String at = "storm.worker.t-1-1.host.c" + task % 10 + ".s" + stream + "." + task + ".6700-";
+                registry.counter(at + "__execute-count-c" + (task + 1) % 10 + ":s" + stream).inc(task);
+                registry.counter(at + "__emit-count-s" + stream).inc(task);
+                registry.register(at + "__execute-latency-c" + (task + 1) % 10 + ":s" + stream, (Gauge<Double>) () -> 1.5);
+                for (int other = 0; other < 6; other++) {
+                    registry.register(at + "other-" + other, (Gauge<Double>) () -> 1.0);
+                }
+            }
+        }
+        RegistrySampler sampler = new RegistrySampler(registry, WORKER, cpu, task -> Map.of());
+        sampler.sample(0);
+        List<String> lines = List.of();
+        long[] tookNs = new long[20];
+        for (int window = 0; window < tookNs.length; window++) {
+            long began = ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime();
+            lines = sampler.sample(10_000L * (window + 1));
+            tookNs[window] = ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime() - began;
+        }
+        assertEquals(100, lines.size());
+        java.util.Arrays.sort(tookNs);
+        double points = 100.0 * tookNs[tookNs.length / 2] / 10e9;
+        System.out.printf("a window of 100 executors: median %.2f ms of CPU, %.3f %% of a core at 10 s%n", tookNs[10] / 1e6, points);
+    }
+}

@@ -1,0 +1,83 @@
+"""Whether a plan still fits what runs."""
+
+from dataclasses import replace
+
+import pytest
+from tests.engines.fake_storm import FakeStorm
+
+from penstock.change.guard import differences, stale
+from penstock.change.in_force import plan_in_force
+from penstock.engines.storm.from_nimbus import seen_by_nimbus
+from penstock.engines.storm.snapshot import snapshot_of
+from penstock.errors import InputError
+from penstock.model.plan import Deployed
+
+
+@pytest.fixture
+def storm(tmp_path):
+    return FakeStorm(tmp_path / "plan.json")
+
+
+@pytest.fixture
+def plan(storm):
+    return plan_in_force(now(storm))
+
+
+def now(storm):
+    return snapshot_of(seen_by_nimbus(storm))
+
+
+def test_a_plan_of_what_runs_is_not_stale(storm, plan):
+    assert stale(plan, now(storm)) == []
+
+
+def test_everything_that_changed_is_said(storm, plan):
+    storm.id = "flow-2-200"
+    storm.machines = ("b",)
+    assert stale(plan, now(storm)) == [
+        "machine a is not there",
+        "flow was submitted anew: flow-2-200, no flow-1-100",
+    ]
+
+
+def test_another_placement_is_stale_unless_it_is_the_plan(storm, plan):
+    storm.places["work"] = [("a", 6700), ("b", 6700)]
+    moved = now(storm)
+    # The plan keeps both on a, and that is what ran when it was made.
+    assert stale(plan, moved) == ["flow was placed anew since the plan was made"]
+    assert stale(replace(plan_in_force(moved), deployed=plan.deployed), moved) == []
+
+
+def test_other_groupings_are_stale(storm, plan):
+    storm.grouping = "all"
+    assert stale(plan, now(storm)) == ["the streams or groupings of flow are others now"]
+
+
+def test_a_plan_made_from_files_is_held_against_components_only(storm, plan):
+    by_hand = replace(plan, deployed=())
+    storm.id, storm.grouping = "flow-9-900", "all"
+    assert stale(by_hand, now(storm)) == []
+
+
+def test_workers_count_and_their_numbers_do_not():
+    planned = {"x": (("a", 0), ("a", 1)), "y": (("a", 0),)}
+
+    def running(*slots):
+        return Deployed("t", "t-1", (("x", tuple(slots[:2])), ("y", slots[2:])))
+
+    assert differences(planned, running(("a", 7), ("a", 3), ("a", 7))) == []
+    assert differences(planned, running(("a", 7), ("a", 3), ("a", 3))) == [
+        "y 0 is in another worker of a"
+    ]
+    assert differences(planned, running(("a", 7), ("a", 7), ("a", 7))) == [
+        "two planned workers are one"
+    ]
+    assert differences(planned, running(("b", 7), ("a", 3), ("a", 7))) == [
+        "x 0 is on b, planned on a"
+    ]
+
+
+def test_an_executor_on_a_machine_that_is_gone_is_no_plan(storm):
+    storm.places["work"] = [("a", 6700), ("c", 6700)]
+    with pytest.raises(InputError, match="is on id-c, which is not there any more"):
+        plan_in_force(now(storm))

@@ -1,0 +1,95 @@
+"""import storm, plan --from storm, diff --from storm and apply, against a Storm of dictionaries."""
+
+import json
+
+import pytest
+from tests.engines.fake_storm import FakeStorm
+
+from penstock.cli import storm_options
+from penstock.files.store import load, save
+from penstock.model.profile import Cost, Profile
+
+
+@pytest.fixture
+def storm(tmp_path, monkeypatch):
+    made = FakeStorm(tmp_path / "plan-of-nimbus.json")
+    monkeypatch.setattr(storm_options, "open_bridge", made.opened)
+    monkeypatch.chdir(tmp_path)
+    save(Profile("p", (Cost("src", "box", 0.1, 1.0), Cost("work", "box", 0.2, 1.0))), "p.json")
+    return made
+
+
+def test_what_runs_becomes_our_files(storm, run):
+    code, out, err = run("import", "storm", "--nimbus", "master", "--out", "live", "--json")
+    assert code == 0, err
+    assert json.loads(out)["files"] == [
+        "live/cluster.yaml",
+        "live/topology-flow.yaml",
+        "live/current.json",
+    ]
+    assert [m.name for m in load("live/cluster.yaml").machines] == ["a", "b"]
+    assert load("live/current.json").deployed[0].id == "flow-1-100"
+
+
+def test_a_plan_from_storm_knows_what_it_was_made_from(storm, run):
+    code, out, err = run("plan", "--from", "storm", "--nimbus", "x", "-p", "p.json", "-o", "n.json")
+    assert code == 0, err
+    assert "moves" in out
+    plan = load("n.json")
+    assert plan.deployed[0].id == "flow-1-100"
+    # Storm cannot start or end executors when a machine is lost.
+    assert plan.if_lost
+    assert not any(c.added or c.dropped for c in plan.if_lost)
+
+
+def test_apply_shows_first_and_acts_when_told(storm, run):
+    run("plan", "--from", "storm", "--nimbus", "x", "-p", "p.json", "-o", "n.json")
+    code, out, err = run("apply", "n.json", "--nimbus", "x", "--detailed-exitcode")
+    assert (code, storm.plan_file.exists()) == (3, False)
+    assert "workers restart" in out
+    assert "nothing was changed; --yes does it" in err
+    code, out, err = run("apply", "n.json", "--nimbus", "x", "--yes", "--json")
+    assert code == 0, err
+    assert json.loads(out)["outcome"] == "applied"
+    assert json.loads((storm.plan_file.parent / "receipt.json").read_text())["outcome"] == "applied"
+    code, out, _ = run("diff", "n.json", "--from", "storm", "--nimbus", "x", "--detailed-exitcode")
+    assert (code, out.strip()) == (0, "no change")
+    code, _, err = run("apply", "n.json", "--nimbus", "x")
+    assert (code, "nothing to do" in err) == (0, True)
+
+
+def test_a_stale_plan_is_refused_with_code_5(storm, run):
+    run("plan", "--from", "storm", "--nimbus", "x", "-p", "p.json", "-o", "n.json")
+    storm.id = "flow-2-500"
+    code, out, err = run("apply", "n.json", "--nimbus", "x", "--yes")
+    assert (code, out) == (5, "")
+    assert "n.json: flow was submitted anew: flow-2-500, no flow-1-100" in err
+    assert not storm.plan_file.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("plan", "--from", "spark"), "--from takes storm"),
+        (("import", "storm", "--out", "o", "--nimbus", "a", "--ui", "http://b"), "give one of"),
+        (("diff", "a.json"), "name two plans, or one and --from storm"),
+        (("diff", "a.json", "b.json", "--from", "storm"), "with --from, name one plan"),
+    ],
+)
+def test_calls_that_make_no_sense(storm, run, arguments, message):
+    code, _, err = run(*arguments)
+    assert code == 2
+    assert message in err
+
+
+def test_a_topology_that_does_not_run(storm, run):
+    code, _, err = run("plan", "flwo", "--from", "storm", "--nimbus", "x", "-p", "p.json")
+    assert code == 1
+    assert 'no running topology "flwo"; did you mean "flow"?' in err
+
+
+def test_a_client_file_must_be_called_as_storm_wants_it(storm, run, tmp_path):
+    (tmp_path / "my.yaml").write_text("{}")
+    code, _, err = run("import", "storm", "--out", "o", "--storm-yaml", "my.yaml")
+    assert code == 1
+    assert "must be called storm.yaml" in err

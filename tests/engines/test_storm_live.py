@@ -1,0 +1,140 @@
+"""On a real Storm: one topology, one plan, one fault. Needs Java, Maven and the plugin's jar."""
+
+import json
+import os
+import time
+
+import pytest
+from tests.engines.storm_lab import storm_lab, until
+
+from penstock.cli.main import main
+from penstock.engines.storm.from_nimbus import seen_by_nimbus
+from penstock.engines.storm.home import StormMissing, find_home, plugin_jar, require_java
+from penstock.engines.storm.proof import PROOF_FOLDER, prove
+from penstock.engines.storm.snapshot import snapshot_of
+from penstock.files.store import load, save
+from penstock.model.profile import Cost, Profile
+
+pytestmark = pytest.mark.storm
+
+#: ENGINES' measured costs of the lab's three kinds of work, alike on both machines.
+COSTS = {"low": (0.0713, 1.5), "mid": (0.143, 1.8), "high": (0.293, 1.7)}
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    try:
+        require_java(os.environ)
+        plugin_jar()
+        find_home(os.environ)
+    except StormMissing as missing:
+        pytest.skip(str(missing))
+    with storm_lab(tmp_path_factory.mktemp("storm")) as made:
+        yield made
+
+
+def penstock(*arguments):
+    with pytest.raises(SystemExit) as left:
+        main(list(map(str, arguments)))
+    return left.value.code
+
+
+def where(bridge):
+    (deployed,) = snapshot_of(seen_by_nimbus(bridge)).deployed
+    return {name: [m for m, _ in places] for name, places in deployed.components}
+
+
+def submit(lab, bridge):
+    (lab.folder / "rate").write_text("60")
+    settings = {
+        "penstock.lab.rate.file": str(lab.folder / "rate"),
+        PROOF_FOLDER: str(lab.folder / "proof"),
+        "topology.acker.executors": 1,
+        "topology.message.timeout.secs": 15,
+    }
+    options = {
+        "executors": {"low": 1, "mid": 1, "high": 2},
+        "telemetry": str(lab.folder / "telemetry"),
+        "conf": settings,
+    }
+    bridge.ask(
+        "submit",
+        jar=str(plugin_jar()),
+        main="penstock.storm.lab.LabTopology",
+        arguments=["linear", "linear", json.dumps(options)],
+    )
+
+
+def test_a_plan_is_obeyed_and_a_lost_machine_survived(lab, tmp_path, capsys):
+    with lab.bridge() as bridge:
+        submit(lab, bridge)
+        until(lambda: bridge.ask("cluster")["topologies"][0]["scheduler_info"], 30, "a place")
+        until(lambda: bridge.ask("assignments", topology=topology(bridge))["executors"], 30, "all")
+
+        # Seen: what runs, with the machines' own names and types.
+        save(profile(), tmp_path / "profile.json")
+        plan = tmp_path / "plan.json"
+        target = ("--storm-yaml", lab.storm_yaml)
+        assert penstock("import", "storm", *target, "--out", tmp_path / "live") == 0
+        assert {m.type for m in load(tmp_path / "live" / "cluster.yaml").machines} == {
+            "lab-90",
+            "lab-30",
+        }
+
+        # Planned and applied: the placement read back is the plan's.
+        fixed = ("--fix", "low=large", "--fix", "mid=large", "--fix", "high=small")
+        made = penstock(
+            "plan", "--from", "storm", *target, "-p", tmp_path / "profile.json", *fixed, "-o", plan
+        )
+        assert made == 0
+        receipt = tmp_path / "receipt.json"
+        applied = penstock("apply", plan, *target, "--yes", "--receipt", receipt)
+        assert applied == 0, capsys.readouterr().err
+        assert json.loads(receipt.read_text())["outcome"] == "applied"
+        wanted = planned(load(plan))
+        assert {name: where(bridge)[name] for name in wanted} == wanted
+        assert penstock("diff", plan, "--from", "storm", *target, "--detailed-exitcode") == 0
+
+        # Tuples flow; then a machine dies with its workers.
+        proof = lab.folder / "proof"
+        until(lambda: prove(proof, []).acked > 300, 60, "tuples are acked")
+        lab.kill("small")
+        until(lambda: all(at == "large" for at in where(bridge)["high"]), 60, "the contingency")
+        acked = prove(proof, []).acked
+        until(lambda: prove(proof, []).acked > acked + 300, 60, "tuples are acked again")
+        (lab.folder / "rate").write_text("0")
+        time.sleep(2)
+        result = prove(proof, [("mid", "high")])
+        assert result.holds, result.missing[:3]
+
+        # What the reporter wrote is our telemetry, with the CPU of each executor.
+        lines = [
+            json.loads(line)
+            for file in (lab.folder / "telemetry").iterdir()
+            for line in file.read_text().splitlines()
+        ]
+        assert {line["component"] for line in lines} >= {"low", "mid", "high", "__acker"}
+        assert all(line["cpu_points"] >= 0 and line["machine_type"] for line in lines)
+        assert penstock("apply", plan, *target) == 5  # its machine is gone: stale
+
+
+def topology(bridge):
+    return bridge.ask("cluster")["topologies"][0]["id"]
+
+
+def profile():
+    costs = tuple(
+        Cost(name, kind, e, met)
+        for name, (e, met) in COSTS.items()
+        for kind in ("lab-90", "lab-30")
+    )
+    return Profile("lab", costs)
+
+
+def planned(plan):
+    problem, placement = plan.problem, plan.placement
+    names = [machine.name for machine in problem.cluster.machines]
+    return {
+        component.name: [names[m] for m in placement.machine[placement.component == c]]
+        for c, component in enumerate(problem.components)
+    }

@@ -1,0 +1,155 @@
+"""A plan put in force: what is shown first, what is waited for, what is gone back to."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from tests.engines.fake_storm import FakeStorm
+
+from penstock.change.guard import stale
+from penstock.change.in_force import plan_in_force
+from penstock.engines.storm.from_nimbus import seen_by_nimbus
+from penstock.engines.storm.publication import prepare
+from penstock.engines.storm.publish import NotFollowed, Publisher, plan_file_of
+from penstock.engines.storm.snapshot import snapshot_of
+from penstock.errors import InputError
+from penstock.files.store import dumps
+from penstock.model.placement import Placement
+
+
+@pytest.fixture
+def storm(tmp_path):
+    return FakeStorm(tmp_path / "plan.json")
+
+
+def snapshot(storm):
+    return snapshot_of(seen_by_nimbus(storm))
+
+
+def plan_of(storm, *places):
+    """A plan made from what runs: (component, machine, slot), components and machines by number."""
+    now = snapshot(storm)
+    made = plan_in_force(now)
+    return replace(made, placement=Placement.of(*map(list, zip(*places, strict=True))))
+
+
+@pytest.fixture
+def apart(storm):
+    # src 0 and work 0 stay on a; src 1 and work 1 go to b.
+    return plan_of(storm, (0, 0, 0), (0, 1, 0), (1, 0, 0), (1, 1, 0))
+
+
+class Clock:
+    """Time passes only by waiting."""
+
+    def __init__(self):
+        self.now = 1000.0
+
+    def __call__(self):
+        return self.now
+
+    def sleep(self, seconds):
+        self.now += seconds
+
+
+def publisher(storm, kept, within_s=20.0):
+    clock = Clock()
+    return Publisher(
+        storm,
+        storm.plan_file,
+        say=lambda _text: None,
+        keep=kept.append,
+        within_s=within_s,
+        clock=clock,
+        sleep=clock.sleep,
+    )
+
+
+def test_nothing_is_touched_by_preparing(storm, apart):
+    publication = prepare(apart, snapshot(storm))
+    (step,) = publication.steps
+    assert publication.changes.moves == 2
+    # The one worker loses two executors and a second one starts: both are new.
+    assert (step.workers_restarted, step.workers, dict(step.executors)) == (2, 2, {})
+    assert step.pause_s(2) == 13.0  # 2 s of waiting, 3 s for the assignment, 8 s for a worker
+    assert not storm.plan_file.exists()
+    assert "rebalance" not in [what for what, _ in storm.asked]
+
+
+def test_a_plan_is_written_ordered_and_read_back(storm, apart):
+    kept = []
+    done = publisher(storm, kept).publish(prepare(apart, snapshot(storm)))
+    assert storm.plan_file.read_text() == dumps(apart)
+    assert storm.places == {
+        "src": [("a", 6700), ("b", 6700)],
+        "work": [("a", 6700), ("b", 6700)],
+    }
+    assert [r.outcome for r in kept] == ["begun", "applied"]
+    assert done.to_dict()["topologies"][0]["placed_after_s"] == 0.0
+
+
+def test_other_executor_counts_go_with_the_order(storm):
+    wider = plan_of(storm, (0, 0, 0), (1, 0, 0), (1, 1, 0), (1, 1, 0), (1, 1, 0))
+    publisher(storm, []).publish(prepare(wider, snapshot(storm)))
+    orders = [fields for what, fields in storm.asked if what == "rebalance"]
+    assert orders == [{"name": "flow", "wait_s": 2, "executors": {"src": 1, "work": 4}}]
+
+
+def test_a_storm_that_does_not_follow_gets_its_old_placement_back(storm, apart):
+    storm.plan_file.write_text("the plan from before")
+    before = dict(storm.places)
+    storm.obeys = False
+    kept = []
+    with pytest.raises(NotFollowed, match="rolled back") as error:
+        publisher(storm, kept).publish(prepare(apart, snapshot(storm)))
+    assert "src 1 is on a, planned on b" in str(error.value)
+    assert storm.places == before
+    assert storm.plan_file.read_text() == "the plan from before"
+    assert kept[-1].outcome == "rolled back"
+    assert kept[-1].to_dict()["backup"].endswith("plan.json.before")
+
+
+def test_where_there_was_no_plan_there_is_none_again(storm, apart):
+    storm.obeys = False
+    with pytest.raises(NotFollowed):
+        publisher(storm, []).publish(prepare(apart, snapshot(storm)))
+    assert not storm.plan_file.exists()
+
+
+def test_an_order_under_way_is_waited_for(storm, apart):
+    storm.busy = 3
+    done = publisher(storm, []).publish(prepare(apart, snapshot(storm)))
+    assert done.outcome == "applied"
+    assert done.ended_s - done.began_s == 3.0  # one second after each refusal
+
+
+def test_a_publisher_that_is_killed_leaves_a_plan_that_can_be_applied_again(storm, apart):
+    class Killed(BaseException):
+        pass
+
+    def killed(what, **fields):
+        if what == "rebalance":
+            raise Killed
+        return FakeStorm.ask(storm, what, **fields)
+
+    storm.ask = killed
+    with pytest.raises(Killed):
+        publisher(storm, []).publish(prepare(apart, snapshot(storm)))
+    del storm.ask
+    assert json.loads(storm.plan_file.read_text())["format"] == "penstock/plan"
+    assert stale(apart, snapshot(storm)) == []
+    publisher(storm, []).publish(prepare(apart, snapshot(storm)))
+    assert stale(apart, snapshot(storm)) == []  # in force already is not stale
+
+
+def test_a_nimbus_with_another_scheduler_is_refused(storm):
+    storm.scheduler = "org.apache.storm.scheduler.resource.ResourceAwareScheduler"
+    with pytest.raises(InputError, match=r"ResourceAwareScheduler.*set storm\.scheduler"):
+        plan_file_of(snapshot(storm), None)
+
+
+def test_a_plan_file_on_another_machine_is_refused(storm, tmp_path):
+    storm.plan_file = tmp_path / "elsewhere" / "plan.json"
+    with pytest.raises(InputError, match="run this on Nimbus' machine"):
+        plan_file_of(snapshot(storm), None)
+    assert plan_file_of(snapshot(storm), tmp_path / "plan.json") == tmp_path / "plan.json"
