@@ -1,0 +1,57 @@
+"""How the engine's functions are compiled, and where the result is kept.
+
+numba notices a change in the file of a compiled function, but not in the files of those it calls.
+So everything compiled from one state of this room is kept in one folder, named by a hash of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from functools import cache
+from importlib import resources
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, TypeVar
+
+from penstock.errors import InputError
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def require_numba() -> None:
+    """An error that says how to get it, where numba is missing."""
+    if find_spec("numba") is None:
+        raise InputError("numba is not installed: pip install 'penstock[simulate]'")
+
+
+def compiled(function: _F) -> _F:
+    """The function as machine code; compiled at its first call, then kept for later processes."""
+    require_numba()
+    from numba import config, njit
+
+    settings: dict[str, Any] = {"error_model": "numpy", "nogil": True}
+    # numba makes its settings as it starts, out of sight of type checkers.
+    settings_of_numba: Any = config
+    before = settings_of_numba.CACHE_DIR
+    # Only while numba looks for a place; what others compile is none of our business.
+    settings_of_numba.CACHE_DIR = before or str(_folder())
+    try:
+        made: _F = njit(cache=True, **settings)(function)
+    except RuntimeError:  # no place to write to: compiled anew in every process
+        made = njit(**settings)(function)
+    finally:
+        settings_of_numba.CACHE_DIR = before
+    return made
+
+
+@cache
+def _folder() -> Path:
+    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    digest = hashlib.sha256()
+    room = resources.files(__package__)
+    for source in sorted(room.iterdir(), key=lambda file: file.name):
+        if source.name.endswith(".py"):
+            digest.update(source.read_bytes())
+    return base / "penstock" / f"compiled-{digest.hexdigest()[:16]}"
