@@ -16,8 +16,7 @@ from penstock.model.placement import Placement
 from penstock.model.problem import Problem, build
 from penstock.model.profile import Cost, Profile
 from penstock.model.topology import Component, Kind, Stream, Topology
-from penstock.simulate.scenario import Offered, Scenario
-from penstock.simulate.service import ServiceTime, Shape
+from penstock.simulate.scenario import Offered, Scenario, ServiceTime, Shape
 
 #: Tuples/s of one server.
 SERVICE_PER_S = 100.0

@@ -30,6 +30,7 @@ from penstock.cli import (
     schedulers,
     schema,
     show,
+    simulate,
     validate,
 )
 from penstock.cli.output import say, write_json
@@ -48,6 +49,7 @@ app = typer.Typer(
 for _name, _command, _line in (
     ("plan", plan.command, "Plan topologies on a cluster."),
     ("compare", compare.command, "Compare schedulers on one problem."),
+    ("simulate", simulate.command, "Simulate a plan, tuple by tuple."),
     ("show", show.command, "Show a plan, or what it does under more load."),
     ("diff", diff.command, "Show what changes between two plans."),
     ("explain", explain.command, "Say what limits a plan, or why an instance is where it is."),

@@ -18,6 +18,7 @@ from penstock.model.problem import Problem, build
 from penstock.model.profile import Profile
 from penstock.model.terms import Terms
 from penstock.model.topology import Topology
+from penstock.simulate.scenario import Scenario
 
 
 def command(
@@ -109,6 +110,8 @@ def _describe(value: Loaded) -> tuple[str, str]:
         return "profile", f"{text}, {value.origin.value}"
     if isinstance(value, Terms):
         return "terms", f"{len(terms_to_dict(value)) - 2} of them"
+    if isinstance(value, Scenario):
+        return "scenario", f"{value.duration_s:g} s, {len(value.changes)} changes"
     if isinstance(value, Plan):
         return "plan", f"{len(value.placement)} instances, by {value.scheduler}"
     return (

@@ -11,15 +11,16 @@ from collections.abc import Callable
 import numpy as np
 
 from penstock.errors import InputError
-from penstock.model.arrays import FloatMatrix
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
 from penstock.simulate.calendar import set_clock
-from penstock.simulate.changes import moments
+from penstock.simulate.changes import check_changes, moments
 from penstock.simulate.generator import exponential, uniform
 from penstock.simulate.kernel import NO_ROOM, REACHED, deal_again, due_after, run_until
+from penstock.simulate.looks import Carried, look
 from penstock.simulate.network import build_network
-from penstock.simulate.samples import Carried, Sample, Samples, look
+from penstock.simulate.offered import offered_rates
+from penstock.simulate.samples import Sample, Samples
 from penstock.simulate.scenario import Arrivals, Scenario
 from penstock.simulate.world import build_world, make_room
 
@@ -40,14 +41,20 @@ def run(
     looks: list[Sample] = [look(engine.world, engine.carried)]
     stopped = False
     for moment in moments(problem, scenario):
-        while not engine.advance(moment.at_s) and not stopped:
+        while not stopped and not engine.advance(moment.at_s):
             progress(engine.now_s)
             stopped = stop()
         if stopped:
             break
-        looks.append(look(engine.world, engine.carried))
-        progress(engine.now_s)
-    return Samples(problem, scenario, tuple(looks), stopped)
+        if moment.act is None:
+            looks.append(look(engine.world, engine.carried))
+            progress(engine.now_s)
+            stopped = stop()
+        else:
+            engine.carried.pay_fixed(engine.now_s, engine.world.machines["up"])
+            moment.act(engine)
+    ended = len(looks) - 1 < round(scenario.duration_s / scenario.sample_s)
+    return Samples(problem, scenario, tuple(looks), stopped and ended)
 
 
 class Engine:
@@ -62,6 +69,7 @@ class Engine:
     ) -> None:
         if not len(placement):
             raise InputError("the plan places nothing, so there is nothing to simulate")
+        check_changes(problem, scenario)
         root = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
         states, structure, self._later = root.spawn(3)
         self.problem, self.placement, self.scenario = problem, placement, scenario
@@ -82,10 +90,16 @@ class Engine:
             make_room(self.world)
         return bool(why == REACHED)
 
-    def start_sources(self) -> None:
+    def next_seed(self) -> np.random.SeedSequence:
+        """For whatever starts anew in the middle."""
+        return self._later.spawn(1)[0]
+
+    def start_sources(self, *, refill: bool = True) -> None:
         """Set the clocks of the sources, or fill the window of saturated ones."""
         world, window = self.world, self.scenario.offered.in_flight
         record = world.record
+        if window is not None and not refill:
+            return
         if window is not None:
             record["window"] = max(1, window // self.scenario.tuples_per_batch)
             for _ in range(int(record["window"])):
@@ -96,28 +110,3 @@ class Engine:
         for k, row in enumerate(world.sources["generator"].tolist()):
             first = uniform(record, row) if even else exponential(record, row)
             set_clock(record, len(world.machines) + k, due_after(record, k, self.now_s, first))
-
-
-def offered_rates(
-    problem: Problem, sustainable: float, scenario: Scenario
-) -> tuple[FloatMatrix, FloatMatrix]:
-    """Offered rate of each topology in batches/s, in steps: their times and their rates.
-
-    Shapes (topologies, steps + 1) and (topologies, steps); the last step never ends.
-    """
-    offered = scenario.offered
-    if offered.per_s is not None:
-        scale = offered.per_s / float(problem.demand.sum())
-    elif offered.of_sustainable is not None:
-        if not np.isfinite(sustainable):
-            raise InputError(
-                "nothing limits this plan, so it has no sustainable rate to offer a part of; "
-                "give the rate in tuples/s"
-            )
-        scale = offered.of_sustainable * sustainable
-    else:
-        scale = 0.0
-    times, factors = offered.pattern.steps(scenario.duration_s)
-    rate = scale * problem.demand[:, None] * factors[None, :] / scenario.tuples_per_batch
-    step_s = np.tile(np.append(times, np.inf), (len(problem.demand), 1))
-    return step_s, rate

@@ -5,31 +5,17 @@ From a nanosecond to some days; what is outside counts in the first or the last 
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from penstock.simulate.compiled import compiled
-
-_PARTS = 64
-_LOWEST, _HIGHEST = -30, 18
-BUCKETS = (_HIGHEST - _LOWEST) * _PARTS
-
-
-@compiled
-def bucket(seconds):
-    """The bucket of a latency."""
-    if seconds <= 0.0:
-        return 0
-    fraction, power = math.frexp(seconds)
-    at = (power - 1 - _LOWEST) * _PARTS + int((2.0 * fraction - 1.0) * _PARTS)
-    return min(max(at, 0), BUCKETS - 1)
+PARTS = 64
+LOWEST, _HIGHEST = -30, 18
+BUCKETS = (_HIGHEST - LOWEST) * PARTS
 
 
 def middles_s() -> np.ndarray:
     """The middle of each bucket in seconds; the first stands for no time at all."""
     at = np.arange(BUCKETS)
-    middle = np.ldexp(1.0 + (at % _PARTS + 0.5) / _PARTS, at // _PARTS + _LOWEST)
+    middle = np.ldexp(1.0 + (at % PARTS + 0.5) / PARTS, at // PARTS + LOWEST)
     middle[0] = 0.0
     return middle
 

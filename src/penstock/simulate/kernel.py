@@ -11,7 +11,8 @@ from __future__ import annotations
 from penstock.simulate.calendar import NEVER, first_clock, send, set_clock, take_first
 from penstock.simulate.compiled import compiled
 from penstock.simulate.generator import exponential, uniform
-from penstock.simulate.histogram import BUCKETS, bucket
+from penstock.simulate.histogram import BUCKETS
+from penstock.simulate.latency_bucket import bucket
 from penstock.simulate.records import Phase
 from penstock.simulate.roots import let_go, new_root, root_of_lost, time_out
 from penstock.simulate.routing import (

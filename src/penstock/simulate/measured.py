@@ -71,6 +71,8 @@ class Measured:
     components: tuple[ComponentFigures, ...]
     machines: tuple[MachineFigures, ...]
     network: tuple[HopFigures, ...]
+    #: Tuples handled by all components together, ackers apart.
+    throughput_per_s: float
     #: Power of the machines that did anything; NaN where it is not known.
     watts: float
 
@@ -78,22 +80,22 @@ class Measured:
     def completed_per_s(self) -> float:
         return sum(t.completed_per_s for t in self.topologies)
 
-    @property
-    def throughput_per_s(self) -> float:
-        """Tuples handled by all components together."""
-        return sum(c.processed_per_s for c in self.components)
-
 
 def measure(samples: Samples, first: int, last: int) -> Measured:
     """What happened between the looks of these numbers."""
     a, b = samples.looks[first], samples.looks[last]
     seconds = b.time_s - a.time_s
     histogram = samples.histogram(first, last)
+    components = _components(samples, a, b, seconds, histogram)
+    counts = samples.problem.counts_for_throughput.tolist()
     return Measured(
         from_s=a.time_s,
         until_s=b.time_s,
         topologies=_topologies(samples, a, b, seconds, histogram),
-        components=_components(samples, a, b, seconds, histogram),
+        components=components,
+        throughput_per_s=sum(
+            c.processed_per_s for c, known in zip(components, counts, strict=True) if known
+        ),
         machines=_machines(samples, a, b, seconds),
         network=_network(samples, a, b, seconds),
         watts=_watts(samples, a, b, seconds),

@@ -12,6 +12,7 @@ import numpy as np
 from penstock.model.problem import Problem
 from penstock.simulate.intervals import BATCHES, Interval, interval
 from penstock.simulate.measured import Measured, measure, utilisation
+from penstock.simulate.patterns import Steady
 from penstock.simulate.samples import Samples
 from penstock.simulate.scenario import Scenario
 from penstock.simulate.warmup import looks_to_cut
@@ -55,6 +56,8 @@ class SimResult:
         if asked is not None:
             times = [look.time_s for look in looks]
             return min(int(np.searchsorted(times, asked - 1e-9)), last)
+        if self.scenario.changes or not isinstance(self.scenario.offered.pattern, Steady):
+            return 0  # nothing settles where things change
         present = np.mean([_present(run)[: last + 2] for run in self.runs], axis=0)
         return min(looks_to_cut(present), last)
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from penstock.simulate.calendar import NEVER, set_clock
 from penstock.simulate.compiled import compiled
-from penstock.simulate.histogram import BUCKETS, bucket
+from penstock.simulate.histogram import BUCKETS
+from penstock.simulate.latency_bucket import bucket
 from penstock.simulate.tables import instance_at, node_at, number_at, root_at, topology_at
 
 

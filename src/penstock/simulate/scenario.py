@@ -11,11 +11,30 @@ from typing import TypeAlias
 
 from penstock.model.plan import Plan
 from penstock.simulate.patterns import Pattern, Steady
-from penstock.simulate.service import ServiceTime
 
 #: Storm 2's executor receive buffer and message time-out.
 STORM_QUEUE = 32_768
 STORM_TIMEOUT_S = 30.0
+
+
+class Shape(StrEnum):
+    """Of service times."""
+
+    DETERMINISTIC = "deterministic"
+    EXPONENTIAL = "exponential"
+    LOGNORMAL = "lognormal"
+    EMPIRICAL = "empirical"
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceTime:
+    """Variation of a component's service time around the profile's mean."""
+
+    shape: Shape = Shape.EXPONENTIAL
+    #: Lognormal: deviation over mean.
+    variation: float = 1.0
+    #: Empirical: measured times in any unit; only their shape is used.
+    samples: tuple[float, ...] = ()
 
 
 class Arrivals(StrEnum):

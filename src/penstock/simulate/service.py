@@ -3,36 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from enum import StrEnum
 
 import numpy as np
 
 from penstock.simulate.compiled import compiled
 from penstock.simulate.generator import exponential, normal, uniform
 from penstock.simulate.records import REAL, SERVICE, Records
+from penstock.simulate.scenario import ServiceTime, Shape
 from penstock.simulate.tables import real_at, service_at
-
-
-class Shape(StrEnum):
-    """Of service times."""
-
-    DETERMINISTIC = "deterministic"
-    EXPONENTIAL = "exponential"
-    LOGNORMAL = "lognormal"
-    EMPIRICAL = "empirical"
-
-
-@dataclass(frozen=True, slots=True)
-class ServiceTime:
-    """Variation of a component's service time around the profile's mean."""
-
-    shape: Shape = Shape.EXPONENTIAL
-    #: Lognormal: deviation over mean.
-    variation: float = 1.0
-    #: Empirical: measured times in any unit; only their shape is used.
-    samples: tuple[float, ...] = ()
-
 
 _KINDS = {shape: number for number, shape in enumerate(Shape)}
 _EXPONENTIAL = _KINDS[Shape.EXPONENTIAL]
