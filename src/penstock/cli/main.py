@@ -31,6 +31,7 @@ from penstock.cli import (
     schema,
     show,
     simulate,
+    sweep,
     validate,
 )
 from penstock.cli.output import say, write_json
@@ -50,6 +51,7 @@ for _name, _command, _line in (
     ("plan", plan.command, "Plan topologies on a cluster."),
     ("compare", compare.command, "Compare schedulers on one problem."),
     ("simulate", simulate.command, "Simulate a plan, tuple by tuple."),
+    ("sweep", sweep.command, "Simulate a grid of plans, on Spark."),
     ("show", show.command, "Show a plan, or what it does under more load."),
     ("diff", diff.command, "Show what changes between two plans."),
     ("explain", explain.command, "Say what limits a plan, or why an instance is where it is."),

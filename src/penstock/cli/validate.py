@@ -11,6 +11,7 @@ from penstock.cli import options
 from penstock.cli.output import show, write_json
 from penstock.errors import EXIT_DONE, Finding, InputError, PenstockError
 from penstock.files.store import Loaded, load
+from penstock.files.sweep_file import Sweep
 from penstock.files.terms_file import terms_to_dict
 from penstock.model.cluster import Cluster
 from penstock.model.plan import Plan
@@ -112,6 +113,9 @@ def _describe(value: Loaded) -> tuple[str, str]:
         return "terms", f"{len(terms_to_dict(value)) - 2} of them"
     if isinstance(value, Scenario):
         return "scenario", f"{value.duration_s:g} s, {len(value.changes)} changes"
+    if isinstance(value, Sweep):
+        cells = len(value.problems) * len(value.schedulers) * len(value.seeds)
+        return "sweep", f"{cells * len(value.scenarios):,} cells"
     if isinstance(value, Plan):
         return "plan", f"{len(value.placement)} instances, by {value.scheduler}"
     return (
