@@ -1,9 +1,9 @@
 """A sweep as one Spark job: a task for each cell that has no result yet.
 
 A finished task's result travels to the driver with the news that it is finished (as the update of
-an accumulator), and the driver keeps it at once. So nothing but the driver needs the sweep's folder, a job
-that is killed loses only the cells that were being worked on, and a task that Spark ran twice is
-kept twice under the same name.
+an accumulator), and the driver keeps it at once. So nothing but the driver needs the sweep's
+folder, a job that is killed loses only the cells that were being worked on, and a task that Spark
+ran twice is kept twice under the same name.
 """
 
 from __future__ import annotations
