@@ -23,6 +23,7 @@ from penstock.model.profile import Profile
 from penstock.report.measured import measured_view
 from penstock.report.numbers import percent, plain
 from penstock.report.picture import placement_svg
+from penstock.report.simulation import simulation_view
 from penstock.report.text import (
     bound_view,
     changes_view,
@@ -157,6 +158,9 @@ def _compare_and_show(problem: Problem) -> Plan:
     _step("8. And if one and a half times as much arrives?")
     offered = 1.5 * (best.predicted.scale or 0.0)
     show(overload_view(best.problem, overload(best.problem, best.placement, offered)))
+
+    _step("9. Is it true? A simulated minute at 0.8 of the plan's rate, tuple by tuple")
+    show(simulation_view(api.simulate(best)))
     return best
 
 

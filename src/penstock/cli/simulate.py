@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -16,6 +17,7 @@ from penstock.files.store import load
 from penstock.files.writer import to_json
 from penstock.report.simulation import simulation_to_dict, simulation_view
 from penstock.report.simulation_picture import simulation_svg
+from penstock.simulate.compiled import is_compiled, require_numba
 from penstock.simulate.scenario import Scenario
 
 _FIRST_WORD_AFTER_S = 3.0
@@ -58,19 +60,28 @@ def command(
     \b
     penstock simulate plan.json --scenario machine-dies.yaml --svg over-time.svg
     """
+    if not fluid:
+        require_numba()
     loaded = options.load_plan(plan)
     wanted = _scenario(scenario, loaded, offered, load_, saturate, seconds)
     watch = _Watch()
+    if not fluid and not is_compiled():
+        say("compiling the engine, once; this takes some ten seconds")
     with options.stoppable_budget(stopping="ending with the results so far") as budget:
-        result = api.simulate(
-            loaded,
-            wanted,
-            seed=seed,
-            runs=runs,
-            fluid=fluid,
-            progress=watch.see,
-            stop=lambda: budget.stopped,
-        )
+        try:
+            result = api.simulate(
+                loaded,
+                wanted,
+                seed=seed,
+                runs=runs,
+                fluid=fluid,
+                progress=watch.see,
+                stop=lambda: budget.stopped,
+            )
+        except InputError as error:
+            # What does not fit this plan is said with the file that asks for it.
+            name = str(scenario) if scenario else ""
+            raise InputError(*(replace(f, file=f.file or name) for f in error.findings)) from None
     if len(result.runs[0].looks) < 2:
         say("stopped before there was a result")
         return EXIT_INTERRUPTED

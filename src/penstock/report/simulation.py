@@ -22,11 +22,14 @@ def simulation_view(result: SimResult) -> RenderableType:
     """What arrived, what came out, how long it took, who was busy."""
     problem = result.problem
     title = f"{problem.title} on {problem.cluster.name}, scenario {result.scenario.name}"
-    parts: list[RenderableType] = [Text(title, "bold"), _summary(result), _topologies(result)]
-    parts += [_components(result), _machines(result)]
+    tables = [_topologies(result), _components(result), _machines(result)]
     if sum(hop.tuples_per_s for hop in result.measured.network):
-        parts.append(_network(result))
-    return Group(*parts, *(Text(remark) for remark in simulation_remarks(result)))
+        tables.append(_network(result))
+    parts: list[RenderableType] = [Text(title, "bold"), _summary(result)]
+    for table in tables:
+        parts += [Text(""), table]
+    remarks = simulation_remarks(result)
+    return Group(*parts, *([Text("")] if remarks else []), *(Text(one) for one in remarks))
 
 
 def _summary(result: SimResult) -> Table:
@@ -198,11 +201,14 @@ def _figure(result: SimResult, path: str) -> str:
     mean = rate(found.mean) if found.mean >= 1000 else plain(found.mean)
     if found.half_width is None or not np.isfinite(found.half_width):
         return mean
-    return f"{mean} ± {plain(found.half_width, 2)}"
+    width = found.half_width
+    return f"{mean} ± {f'{width:,.0f}' if width >= 10 else plain(width, 2)}"
 
 
 def _ms(value: float) -> str:
-    return plain(value, 3) if np.isfinite(value) else UNKNOWN
+    if not np.isfinite(value):
+        return UNKNOWN
+    return f"{value:,.0f}" if value >= 100 else plain(value, 3)
 
 
 def _table(*columns: str) -> Table:

@@ -47,15 +47,16 @@ def check_changes(problem: Problem, scenario: Scenario) -> None:
         where = f"changes[{number}]"
         if isinstance(change, Slow | Down) and change.machine not in machines:
             message = unknown_name("machine", change.machine, machines)
-            findings.append(Finding(message, field=f"{where}.machine"))
+            field = "slow" if isinstance(change, Slow) else "down"
+            findings.append(Finding(message, field=f"{where}.{field}"))
         if isinstance(change, CutOff) and change.rack not in racks:
             message = unknown_name("rack", change.rack, racks)
-            findings.append(Finding(message, field=f"{where}.rack"))
+            findings.append(Finding(message, field=f"{where}.cut_off"))
         if isinstance(change, Replace):
             try:
                 check_fits(problem, change.plan)
             except InputError as error:
-                findings += [Finding(f.message, field=f"{where}.plan") for f in error.findings]
+                findings += [Finding(f.message, field=f"{where}.replace") for f in error.findings]
     own = [label for label, _ in scenario.services]
     for label in own:
         if label not in problem.labels:

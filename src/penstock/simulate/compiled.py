@@ -46,6 +46,11 @@ def compiled(function: _F) -> _F:
     return made
 
 
+def is_compiled() -> bool:
+    """Whether an earlier process has left the compiled loop, so that starting is quick."""
+    return any(_folder().rglob("*.nbc"))
+
+
 @cache
 def _folder() -> Path:
     base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
