@@ -45,7 +45,7 @@ def _summary(result: SimResult) -> Table:
     over = "runs" if len(result.runs) > 1 else f"{BATCHES} parts of the run"
     grid.add_row("±", f"95 % interval over {over}")
     grid.add_row("throughput", _figure(result, "throughput_per_s") + " tuples/s, all components")
-    if np.isfinite(measured.watts):
+    if measured.watts is not None:
         hours = (measured.until_s - measured.from_s) / 3600
         energy = f"{measured.watts * hours:.4g} Wh"
         grid.add_row("power", f"{_figure(result, 'watts')} W, {energy} in the time counted")

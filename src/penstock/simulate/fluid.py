@@ -14,7 +14,7 @@ completed. So what is in flight can be counted, and a window kept.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 
@@ -124,7 +124,7 @@ class Fluid:
             free = max(0.0, window - float(self.mass.sum()))
             return free * self.share / self.share.sum()
         at = int(np.searchsorted(self.times_s[0], now_s + step_s / 2, side="right")) - 1
-        rate = self.rates[:, at] * self.scenario.tuples_per_batch / self.problem.demand
+        rate = self.rates[:, at] / self.problem.demand
         return self.share * rate[self.topology] * step_s
 
     def _able(self, step_s: float, speed: FloatVector) -> FloatVector:
@@ -246,6 +246,7 @@ def run_fluid(
     stop: Callable[[], bool] = lambda: False,
 ) -> Samples:
     """What happens in a scenario; there is no chance in it, so no seed."""
+    scenario = replace(scenario, tuples_per_batch=1)  # a liquid has no tuples to take together
     fluid = Fluid(problem, placement, scenario)
     looks_wanted = max(1, round(scenario.duration_s / scenario.sample_s))
     ends = np.linspace(0.0, scenario.duration_s, looks_wanted + 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import nan
+from math import isfinite, nan
 
 import numpy as np
 
@@ -73,8 +73,8 @@ class Measured:
     network: tuple[HopFigures, ...]
     #: Tuples handled by all components together, ackers apart.
     throughput_per_s: float
-    #: Power of the machines that did anything; NaN where it is not known.
-    watts: float
+    #: Power of the machines that did anything; ``None`` where it is not known.
+    watts: float | None
 
     @property
     def completed_per_s(self) -> float:
@@ -177,13 +177,14 @@ def _network(samples: Samples, a: Sample, b: Sample, seconds: float) -> tuple[Ho
     )
 
 
-def _watts(samples: Samples, a: Sample, b: Sample, seconds: float) -> float:
+def _watts(samples: Samples, a: Sample, b: Sample, seconds: float) -> float | None:
     """As the cost model has it: machines in use, linear between idle and full."""
     cluster = samples.problem.cluster
     used = utilisation(samples, a, b, seconds)
     kind = cluster.type_of
     idle, full = cluster.per_type("idle_watts")[kind], cluster.per_type("full_watts")[kind]
-    return float((idle + (full - idle) * np.minimum(used, 1.0))[used > 0].sum())
+    total = float((idle + (full - idle) * np.minimum(used, 1.0))[used > 0].sum())
+    return total if isfinite(total) else None
 
 
 def _over(total: float, number: float) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import pairwise
-from math import isfinite
+from math import isfinite, nan
 
 import numpy as np
 
@@ -140,7 +140,7 @@ def figures_of(measured: Measured) -> dict[str, float]:
     found = {
         "completed_per_s": measured.completed_per_s,
         "throughput_per_s": measured.throughput_per_s,
-        "watts": measured.watts,
+        "watts": nan if measured.watts is None else measured.watts,
     }
     for group in ("topologies", "components", "machines", "network"):
         for one in getattr(measured, group):

@@ -37,7 +37,7 @@ def simulate_placement(
             progress=lambda s: progress(s / scenario.duration_s),
             stop=stop,
         )
-        return SimResult(problem, scenario, seed, (made,), FLUID)
+        return SimResult(problem, made.scenario, seed, (made,), FLUID)
     from penstock.simulate.engine import run
 
     found = []
