@@ -35,9 +35,7 @@ def command(
     ] = False,
     as_json: options.Json = False,
 ) -> int:
-    """Plan and simulate a grid of problems, schedulers, seeds and scenarios as one Spark job.
-
-    Finished cells are kept at once: a sweep that was stopped goes on where it was.
+    """Plan and simulate a grid as one Spark job; one that was stopped goes on where it was.
 
     \b
     penstock sweep suite.yaml --out results
