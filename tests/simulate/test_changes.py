@@ -9,7 +9,8 @@ from tests.simulate.runs import calm, simulated
 from penstock import api
 from penstock.errors import InputError
 from penstock.model.plan import Plan
-from penstock.simulate.scenario import CutOff, Down, Replace, Slow
+from penstock.simulate.patterns import Steps
+from penstock.simulate.scenario import Arrivals, CutOff, Down, Offered, Replace, Slow
 
 
 @pytest.fixture
@@ -92,6 +93,19 @@ def test_a_plan_replaced_in_the_middle_carries_what_it_promises(pair):
     assert completed(result, 25, 40) == pytest.approx(200, rel=0.02)
     assert result.balance.lost == 0
     assert result.balance.missing == 0
+
+
+def test_a_new_plan_is_offered_what_the_old_one_would_have_been(pair):
+    """100/s until 10 s, then 20/s; the plan is replaced at 20 s. 1000 + 50 × 20 in all."""
+    problem, placement = pair
+    offered = Offered(None, 100.0, None, Steps(((0.0, 1.0), (10.0, 0.2))), Arrivals.EVEN)
+    same = Plan(problem, placement, "by hand")
+    result = simulated(
+        problem, placement, calm(1, 60, offered=offered, changes=(Replace(20.0, same),))
+    )
+    assert result.balance.offered == pytest.approx(2000, abs=5)
+    rates = [one.topologies[0].offered_per_s for one in result.over_time[15:]]
+    assert max(rates) <= 22
 
 
 def test_without_a_pause_what_is_in_flight_is_sent_again(pair):

@@ -70,7 +70,8 @@ def _panel(y: float, title: str, times: Sequence[float], lines: Sequence[Line]) 
     known = [value for _, values in lines for value in values if isfinite(value)]
     most = max([*known, 1e-12])
     parts = [text(_LEFT, y - 8, title, size=11, fill=FAINT)]
-    parts.append(text(_LEFT - 6, y + 10, plain(most, 3), size=11, fill=FAINT, anchor="end"))
+    top = f"{most:,.0f}" if most >= 1000 else plain(most, 3)
+    parts.append(text(_LEFT - 6, y + 10, top, size=11, fill=FAINT, anchor="end"))
     parts.append(text(_LEFT - 6, y + _HEIGHT, "0", size=11, fill=FAINT, anchor="end"))
     parts.append(
         f'<rect x="{_LEFT}" y="{y}" width="{WIDTH - _LEFT - _RIGHT}" height="{_HEIGHT}" '

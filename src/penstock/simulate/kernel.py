@@ -446,6 +446,9 @@ def due_after(w, k, from_s, wanted):
     while source.segment < w.step_count:
         step = step_at(w.steps, source.topology * w.step_count + source.segment)
         rate, ends_s = source.share * step.rate, step.until_s
+        if ends_s <= time_s:  # over before this source began
+            source.segment += 1
+            continue
         if rate > 0.0:
             if rate * (ends_s - time_s) >= wanted:
                 return time_s + wanted / rate
