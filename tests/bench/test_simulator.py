@@ -26,4 +26,4 @@ def test_ten_tuples_as_one_carry_as_much_and_wait_longer():
 
 
 def test_the_large_scenario_in_short():
-    assert next(simulator.large(700, 5.0, "difference")) < 2
+    assert next(simulator.large(700, 30.0, "difference")) < 2

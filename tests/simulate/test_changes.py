@@ -95,6 +95,16 @@ def test_a_plan_replaced_in_the_middle_carries_what_it_promises(pair):
     assert result.balance.missing == 0
 
 
+def test_a_new_plan_may_have_many_more_spouts(pair):
+    """3000 spout instances start at once, more than the table of roots had room for."""
+    problem, placement = pair
+    many = Plan(problem, place(problem, *["a M1-1"] * 3000, "b M1-2"), "by hand")
+    scenario = calm(300, 40, max_spout_pending=1, changes=(Replace(20.0, many),))
+    result = simulated(problem, placement, scenario)
+    assert completed(result, 25, 40) == pytest.approx(100, rel=0.02)
+    assert result.balance.missing == 0
+
+
 def test_a_new_plan_is_offered_what_the_old_one_would_have_been(pair):
     """100/s until 10 s, then 20/s; the plan is replaced at 20 s. 1000 + 50 × 20 in all."""
     problem, placement = pair

@@ -7,8 +7,16 @@ import pytest
 from tests.builders import build, cluster, links, place, profile, topology
 from tests.simulate.runs import calm, ran, simulated
 
+from penstock.errors import InputError
 from penstock.model.cluster import Hop
-from penstock.simulate.scenario import Selectivity, ServiceTime, Shape, Shuffle, WhenFull
+from penstock.simulate.scenario import (
+    Offered,
+    Selectivity,
+    ServiceTime,
+    Shape,
+    Shuffle,
+    WhenFull,
+)
 
 
 def chain(shape="a>b", *, streams=None, every=None, e_remote=0.0, met=0.0, machines=2, **rows):
@@ -252,6 +260,16 @@ def test_the_same_seed_gives_the_same_result_and_another_another():
     )
     assert one == same
     assert one != other
+
+
+def test_work_that_costs_nothing_cannot_be_saturated():
+    problem = chain("a>b")
+    placement = place(problem, "a M1-1", "b M1-2")
+    with pytest.raises(InputError, match="nothing limits this plan"):
+        simulated(problem, placement, calm(1, offered=Offered(None, None, 10)))
+    with pytest.raises(InputError, match="nothing limits this plan"):
+        simulated(problem, placement, calm(1, offered=Offered(0.8)))
+    assert simulated(problem, placement, calm(10)).measured.topologies[0].latency_ms == 0
 
 
 def test_stopping_keeps_what_there_is():

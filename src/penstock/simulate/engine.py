@@ -75,6 +75,8 @@ class Engine:
         self.problem, self.placement, self.scenario = problem, placement, scenario
         self.rng = np.random.default_rng(structure)
         network = build_network(problem, placement, scenario, self.rng)
+        if scenario.offered.in_flight is not None and not np.isfinite(network.capacity.scale):
+            raise InputError("nothing limits this plan, so that more and more goes through")
         rates = offered_rates(problem, network.capacity.scale, scenario)
         self.world = build_world(problem, network, scenario, rates, states)
         self.carried = Carried.nothing(len(problem.components), network.capacity.machine_fixed)

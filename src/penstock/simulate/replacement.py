@@ -21,7 +21,7 @@ from penstock.simulate.network import Network, build_network
 from penstock.simulate.roots import set_timeout
 from penstock.simulate.routing import REFRESH_S
 from penstock.simulate.scenario import Shuffle
-from penstock.simulate.world import World, placed_tables, set_needs
+from penstock.simulate.world import World, make_room, placed_tables, set_needs
 
 if TYPE_CHECKING:
     from penstock.simulate.engine import Engine
@@ -58,6 +58,7 @@ def replace_placement(engine: Engine, plan: Plan) -> None:
     seed = engine.next_seed()
     world.put(**placed_tables(problem, network, engine.scenario, machines, seed))
     set_needs(world, network)
+    make_room(world)
     engine.placement = plan.placement
     engine.carried.fixed_points = network.capacity.machine_fixed.copy()
     world.instances["changed_s"] = engine.now_s

@@ -155,13 +155,13 @@ def _timers(before: int, topologies: int, scenario: Scenario) -> Records:
 
 
 def make_room(world: World) -> None:
-    """Twice the size for tables that may be full after one more step."""
+    """Twice the size, or more, for tables that may be full after one more step."""
     record = world.record
-    if record["free_nodes"] < record["most_new_nodes"]:
+    while record["free_nodes"] < record["most_new_nodes"]:
         world.put(nodes=_longer(world.nodes, record, "node"))
-    if record["free_roots"] < record["most_new_roots"]:
+    while record["free_roots"] < record["most_new_roots"]:
         world.put(roots=_longer(world.roots, record, "root"))
-    if record["in_transit"] + record["most_new_nodes"] > len(world.transit):
+    while record["in_transit"] + record["most_new_nodes"] > len(world.transit):
         world.put(transit=np.concatenate([world.transit, np.zeros_like(world.transit)]))
 
 
