@@ -114,3 +114,13 @@ def test_ctrl_c_ends_with_the_results_so_far(run, plans):
     assert process.returncode == 130
     assert "ending with the results so far" in err
     assert "stopped early: these are the results so far" in out or "before there was" in err
+
+
+def test_without_numba_the_remedy_is_said(run, plans, monkeypatch):
+    from penstock.simulate import compiled
+
+    monkeypatch.setattr(compiled, "find_spec", lambda _name: None)
+    code, out, err = run("simulate hetero.json")
+    assert (code, out) == (1, "")
+    assert err == "error: numba is not installed: pip install 'penstock[simulate]'\n"
+    assert run("simulate hetero.json --fluid")[0] == 0

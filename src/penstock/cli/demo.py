@@ -32,6 +32,7 @@ from penstock.report.text import (
     overload_view,
     plan_view,
 )
+from penstock.simulate.compiled import has_numba
 from penstock.telemetry.findings import Measured
 from penstock.telemetry.session import spark_session
 
@@ -159,8 +160,11 @@ def _compare_and_show(problem: Problem) -> Plan:
     offered = 1.5 * (best.predicted.scale or 0.0)
     show(overload_view(best.problem, overload(best.problem, best.placement, offered)))
 
-    _step("9. Is it true? A simulated minute at 0.8 of the plan's rate, tuple by tuple")
-    show(simulation_view(api.simulate(best)))
+    if has_numba():
+        _step("9. Is it true? A simulated minute at 0.8 of the plan's rate, tuple by tuple")
+        show(simulation_view(api.simulate(best)))
+    else:
+        say("not simulated, because numba is not installed: pip install 'penstock[simulate]'")
     return best
 
 

@@ -20,9 +20,13 @@ from penstock.errors import InputError
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
+def has_numba() -> bool:
+    return find_spec("numba") is not None
+
+
 def require_numba() -> None:
     """An error that says how to get it, where numba is missing."""
-    if find_spec("numba") is None:
+    if not has_numba():
         raise InputError("numba is not installed: pip install 'penstock[simulate]'")
 
 
@@ -35,10 +39,12 @@ def compiled(function: _F) -> _F:
     # numba makes its settings as it starts, out of sight of type checkers.
     settings_of_numba: Any = config
     before = settings_of_numba.CACHE_DIR
+    # On a Spark executor the code is in an archive under another name each time: nothing to keep.
+    keep = Path(function.__code__.co_filename).is_file()
     # Only while numba looks for a place; what others compile is none of our business.
     settings_of_numba.CACHE_DIR = before or str(_folder())
     try:
-        made: _F = njit(cache=True, **settings)(function)
+        made: _F = njit(cache=keep, **settings)(function)
     except RuntimeError:  # no place to write to: compiled anew in every process
         made = njit(**settings)(function)
     finally:

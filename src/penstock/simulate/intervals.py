@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
-from scipy.special import stdtrit
 
 LEVEL = 0.95
 #: A single run is cut into so many parts: long enough to be nearly independent of one another.
@@ -33,5 +32,8 @@ def interval(values: Sequence[float]) -> Interval:
     mean = float(known.mean())
     if len(known) < 2:
         return Interval(mean)
+    # Takes longer to load than most commands to run.
+    from scipy.special import stdtrit
+
     quantile = float(stdtrit(len(known) - 1, (1 + LEVEL) / 2))
     return Interval(mean, quantile * float(known.std(ddof=1)) / sqrt(len(known)))
