@@ -71,10 +71,12 @@ def _topologies(result: SimResult) -> Table:
             rate(one.offered_per_s),
             _figure(result, f"{path}.completed_per_s"),
             _figure(result, f"{path}.latency_ms"),
-            *(_ms(p) for p in (one.latency_p50_ms, one.latency_p90_ms)),
-            *(_ms(p) for p in (one.latency_p99_ms, one.latency_p999_ms)),
-            rate(one.timed_out_per_s),
-            rate(one.lost_per_s),
+            *(
+                _ms(result.interval(f"{path}.latency_{part}_ms").mean)
+                for part in ("p50", "p90", "p99", "p999")
+            ),
+            rate(result.interval(f"{path}.timed_out_per_s").mean),
+            rate(result.interval(f"{path}.lost_per_s").mean),
         )
     return table
 
@@ -88,7 +90,7 @@ def _components(result: SimResult) -> Table:
             rate(one.processed_per_s),
             _figure(result, f"{path}.wait_ms"),
             _figure(result, f"{path}.stay_ms"),
-            _ms(one.stay_p99_ms),
+            _ms(result.interval(f"{path}.stay_p99_ms").mean),
             _figure(result, f"{path}.present"),
             rate(one.lost_per_s),
         )
