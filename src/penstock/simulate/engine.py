@@ -16,7 +16,7 @@ from penstock.model.problem import Problem
 from penstock.simulate.calendar import set_clock
 from penstock.simulate.changes import check_changes, moments
 from penstock.simulate.generator import exponential, uniform
-from penstock.simulate.kernel import NO_ROOM, REACHED, deal_again, due_after, run_until
+from penstock.simulate.kernel import NO_ROOM, REACHED, due_after, run_until
 from penstock.simulate.looks import Carried, look
 from penstock.simulate.network import build_network
 from penstock.simulate.offered import offered_rates
@@ -25,6 +25,8 @@ from penstock.simulate.scenario import Arrivals, Scenario
 from penstock.simulate.world import build_world, make_room
 
 _EVENTS_AT_ONCE = 1_000_000
+#: Saturated sources: tuples that wait at the slowest spout before the others wait for it.
+_AT_SOURCE = 20
 
 
 def run(
@@ -103,10 +105,9 @@ class Engine:
         if window is not None and not refill:
             return
         if window is not None:
-            record["window"] = max(1, window // self.scenario.tuples_per_batch)
-            for _ in range(int(record["window"])):
-                make_room(world)
-                deal_again(record)
+            record["window"] = record["owed"] = max(1, window // self.scenario.tuples_per_batch)
+            record["most_at_source"] = _AT_SOURCE
+            record["may_deal"] = 1
             return
         even = self.scenario.offered.arrivals is Arrivals.EVEN
         for k, row in enumerate(world.sources["generator"].tolist()):

@@ -57,13 +57,15 @@ _ALL = int(Way.ALL)
 @compiled
 def run_until(w, until_s, most_events):
     """Let things happen until a time, so many events, or the tables are full."""
-    machines, sources = w.machine_count, w.source_count
     stop_at = w.events + most_events
     while True:
         if w.free_nodes < w.most_new_nodes or w.free_roots < w.most_new_roots:
             return NO_ROOM
         if w.in_transit + w.most_new_nodes > w.transit_size:
             return NO_ROOM
+        if w.may_deal:
+            deal_owed(w)
+            continue
         if w.ready > 0:
             s = number_at(w.ready_list, w.ready_first).value
             w.ready_first = (w.ready_first + 1) % w.ready_size
@@ -85,18 +87,26 @@ def run_until(w, until_s, most_events):
         w.events += 1
         if arrives:
             _arrive(w, take_first(w))
-        elif who < machines:
-            s = machine_at(w.machines, who).next_server
-            vacate(w, s)
-            server_at(w.servers, s).remaining = 0.0
-            _work_done(w, s)
-        elif who < machines + sources:
-            _emit_due(w, who - machines)
-        elif who < machines + sources + w.topology_count:
-            _time_out_first(w, who - machines - sources)
         else:
-            refresh_all(w)
-            set_clock(w, who, time_s + REFRESH_S)
+            _strike(w, who)
+
+
+@compiled
+def _strike(w, who):
+    """A clock's time has come."""
+    machines, sources = w.machine_count, w.source_count
+    if who < machines:
+        s = machine_at(w.machines, who).next_server
+        vacate(w, s)
+        server_at(w.servers, s).remaining = 0.0
+        _work_done(w, s)
+    elif who < machines + sources:
+        _emit_due(w, who - machines)
+    elif who < machines + sources + w.topology_count:
+        _time_out_first(w, who - machines - sources)
+    else:
+        refresh_all(w)
+        set_clock(w, who, w.now_s + REFRESH_S)
 
 
 # -- threads ---------------------------------------------------------------------------------------
@@ -285,6 +295,8 @@ def start_free(w, i):
         instance.queue -= 1
         instance.taken -= 1
         wake_waiter(w, instance)
+        if instance.spout and w.owed > 0:
+            w.may_deal = 1
         _start(w, s, n)
 
 
@@ -460,14 +472,31 @@ def due_after(w, k, from_s, wanted):
 
 @compiled
 def deal_again(w):
-    """Saturated sources: keep as many tuples in flight as the window has, dealt by share."""
-    if w.window == 0:
-        return
-    w.dealt += 1
-    value = (w.dealt * GOLDEN) % 1.0
-    i = target_at(w.deal, find(w.deal, 0, w.deal_count, value)).instance
-    topology_at(w.topologies, instance_at(w.instances, i).topology).offered += 1
-    add_at_source(w, i, w.now_s)
+    """Saturated sources: one place of the window is free again."""
+    if w.window > 0:
+        w.owed += 1
+        w.may_deal = 1
+
+
+@compiled
+def deal_owed(w):
+    """Fill the window, dealt by share; the spouts wait for the slowest of them.
+
+    So all of them get tuples in the proportions of their rates, as the cost model has it, from the
+    first second on, and not only when all the window waits in front of the slowest.
+    """
+    w.may_deal = 0
+    while w.owed > 0 and w.free_nodes >= w.most_new_nodes:
+        value = ((w.dealt + 1) * GOLDEN) % 1.0
+        i = target_at(w.deal, find(w.deal, 0, w.deal_count, value)).instance
+        instance = instance_at(w.instances, i)
+        if instance.queue >= w.most_at_source:
+            return
+        w.dealt += 1
+        w.owed -= 1
+        topology_at(w.topologies, instance.topology).offered += 1
+        add_at_source(w, i, w.now_s)
+    w.may_deal = w.owed > 0
 
 
 @compiled

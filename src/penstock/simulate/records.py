@@ -230,6 +230,9 @@ WORLD = _record(
     ("most_new_roots", _I),
     ("window", _I),  # saturated sources: tuples in flight; 0 where sources follow a rate
     ("dealt", _I),
+    ("owed", _I),  # places of the window that wait for the spout whose turn it is
+    ("most_at_source", _I),  # such a spout has this many already
+    ("may_deal", _B),
     ("paused", _B),
     ("drop", _B),  # a full queue loses tuples instead of holding up the sender
     ("by_batch", _B),

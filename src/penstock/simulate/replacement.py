@@ -45,6 +45,7 @@ def replace_placement(engine: Engine, plan: Plan) -> None:
     record = world.record
     lose_everything(record)
     record["paused"] = 0
+    record["may_deal"] = record["owed"] > 0
     waiting = _waiting_at_sources(world)
     old_component = world.instances["component"].copy()
     engine.carried.keep(world.instances)
