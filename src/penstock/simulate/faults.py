@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from penstock.simulate.calendar import take_first
 from penstock.simulate.compiled import compiled
-from penstock.simulate.kernel import lose, start_free, wake_waiter
+from penstock.simulate.queueing import lose, start_free, wake_waiter
 from penstock.simulate.records import Phase
 from penstock.simulate.sharing import touch, vacate
 from penstock.simulate.tables import instance_at, machine_at, node_at, server_at

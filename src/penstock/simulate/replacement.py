@@ -16,8 +16,8 @@ from penstock.model.plan import Plan
 from penstock.model.problem import Problem
 from penstock.simulate.calendar import set_clock
 from penstock.simulate.faults import lose_everything
-from penstock.simulate.kernel import start_free
 from penstock.simulate.network import Network, build_network
+from penstock.simulate.queueing import start_free
 from penstock.simulate.roots import set_timeout
 from penstock.simulate.routing import REFRESH_S
 from penstock.simulate.scenario import Shuffle
