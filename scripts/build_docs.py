@@ -184,6 +184,8 @@ def format_page(name: str, schema: dict[str, Any]) -> str:
             "Given with `penstock plan --terms terms.yaml`; for most there is an option.\n"
         )
         parts.append(f"```yaml\n{TERMS_EXAMPLE}```\n")
+    elif name in ("scenario", "sweep"):
+        parts.append("See [the simulator](../simulator.md), with an example.\n")
     else:
         parts.append("A plan is written by `penstock plan --out plan.json`.\n")
     whole = "The record" if name == SAMPLE else "The file"

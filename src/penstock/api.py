@@ -41,6 +41,8 @@ from penstock.report.html import comparison_html, plan_html
 from penstock.schedulers.admission import by_priority, has_priorities
 from penstock.schedulers.base import Budget, Scheduler, parameters_of
 from penstock.schedulers.counts import missing_counts
+from penstock.simulate.results import SimResult
+from penstock.simulate.scenario import Scenario
 
 Source: TypeAlias = str | Path | Mapping[str, Any]
 
@@ -299,6 +301,40 @@ def compare(
             plan(problem, name, seed=seed, counts_from=counts_from, budget=budget, bound=bound)
         )
     return Comparison(problem, bound, tuple(rows))
+
+
+def simulate(
+    plan: Plan,
+    scenario: Scenario | Source | None = None,
+    *,
+    seed: int = 0,
+    runs: int = 1,
+    fluid: bool = False,
+    progress: Callable[[float], None] = lambda _part: None,
+    stop: Callable[[], bool] = lambda: False,
+) -> SimResult:
+    """What happens when a plan runs: a calm minute unless a scenario says otherwise.
+
+    Several runs with seeds of their own give intervals over them; one gives them over its parts.
+    """
+    # Only who simulates needs numba, and waits for it.
+    from penstock.simulate.simulate import simulate_placement
+
+    given = Scenario() if scenario is None else scenario
+    wanted = given if isinstance(given, Scenario) else load(given)
+    if not isinstance(wanted, Scenario):
+        kind = type(wanted).__name__.lower()
+        raise InputError(Finding(f"is a {kind}, not a scenario", str(given)[:200]))
+    return simulate_placement(
+        plan.problem,
+        plan.placement,
+        wanted,
+        seed,
+        runs=runs,
+        fluid=fluid,
+        progress=progress,
+        stop=stop,
+    )
 
 
 def configured(name: str, parameters: Mapping[str, Scalar]) -> Scheduler:

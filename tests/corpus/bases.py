@@ -150,6 +150,54 @@ TERMS: Document = {
     "weights": {"linear": 0.5},
 }
 
+SCENARIO: Document = {
+    "format": "penstock/scenario",
+    "version": 1,
+    "name": "bad day",
+    "description": "a machine slows down, another dies",
+    "duration_s": 100,
+    "warmup_s": 10,
+    "sample_s": 2,
+    "offered": {
+        "of_sustainable": 0.7,
+        "arrivals": "even",
+        "steps": [{"at_s": 0, "factor": 1}, {"at_s": 50, "factor": 1.5}],
+    },
+    "service": {
+        "shape": "lognormal",
+        "variation": 2,
+        "components": {"low": {"shape": "empirical", "samples": [1, 2.5]}},
+    },
+    "queue_limit": 1000,
+    "when_full": "drop",
+    "max_spout_pending": 500,
+    "acking": True,
+    "timeout_s": 5,
+    "replay": False,
+    "selectivity": "batch",
+    "shuffle": "load-aware",
+    "sharing": "by-plan",
+    "tuples_per_batch": 2,
+    "use_headroom": True,
+    "changes": [
+        {"at_s": 20, "slow": "M1-1", "speed": 0.5, "until_s": 40},
+        {"at_s": 30, "down": "M2-1"},
+    ],
+}
+
+SWEEP: Document = {
+    "format": "penstock/sweep",
+    "version": 1,
+    "name": "grid",
+    "problems": [{"topology": "linear", "cluster": "nasiri-testbed", "met": 1}],
+    "schedulers": ["hetero"],
+    "seeds": [0, 7],
+    "scenarios": [{"load": 0.9, "seconds": 30}, {"saturate": True}],
+    "runs": 2,
+    "fluid": False,
+    "counts_from": "hetero",
+}
+
 FLUX: Document = {
     "name": "words",
     "config": {"topology.workers": 2, "topology.priority": 1},
@@ -234,6 +282,8 @@ def base(kind: str) -> Any:
         "cluster": CLUSTER,
         "profile": PROFILE,
         "terms": TERMS,
+        "scenario": SCENARIO,
+        "sweep": SWEEP,
         "flux": FLUX,
         "storm": STORM_YAML,
         "recorded cluster": PRODUCTION_CLUSTER,

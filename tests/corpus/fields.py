@@ -126,6 +126,29 @@ FIELDS: list[tuple[str, Place, str]] = [
     ("cluster", ("network", "same_rack", "bandwidth_mbps"), "positive"),
     ("cluster", ("network", "regions"), "list"),
     ("cluster", ("network", "regions", 0, "between"), "list"),
+    ("scenario", ("version",), "version"),
+    ("scenario", ("duration_s",), "positive"),
+    ("scenario", ("warmup_s",), "not negative"),
+    ("scenario", ("sample_s",), "positive"),
+    ("scenario", ("offered",), "mapping"),
+    ("scenario", ("offered", "of_sustainable"), "positive"),
+    ("scenario", ("offered", "steps"), "list"),
+    ("scenario", ("offered", "steps", 1, "factor"), "not negative"),
+    ("scenario", ("service", "variation"), "positive"),
+    ("scenario", ("service", "components", "low", "samples", 0), "positive"),
+    ("scenario", ("queue_limit",), "count"),
+    ("scenario", ("max_spout_pending",), "count"),
+    ("scenario", ("timeout_s",), "positive"),
+    ("scenario", ("changes",), "list"),
+    ("scenario", ("changes", 0, "at_s"), "not negative"),
+    ("scenario", ("changes", 0, "speed"), "positive"),
+    ("scenario", ("changes", 1, "down"), "text"),
+    ("sweep", ("version",), "version"),
+    ("sweep", ("problems",), "list"),
+    ("sweep", ("problems", 0, "met"), "not negative"),
+    ("sweep", ("schedulers", 0), "text"),
+    ("sweep", ("scenarios", 0, "load"), "positive"),
+    ("sweep", ("runs",), "count"),
     ("terms", ("version",), "version"),
     ("terms", ("carry_per_s",), "positive"),
     ("terms", ("least",), "list"),
@@ -221,6 +244,10 @@ REQUIRED: list[tuple[str, Place]] = [
     ("profile", (*_LOW, "met")),
     ("profile", ("streams", 0, "target")),
     ("terms", ("fixed", 0, "machine")),
+    ("scenario", ("offered", "steps", 1, "at_s")),
+    ("scenario", ("changes", 1, "at_s")),
+    ("sweep", ("problems",)),
+    ("sweep", ("scenarios",)),
     ("plan", ("scheduler",)),
     ("plan", ("made_from",)),
     ("plan", ("predicted",)),
@@ -252,6 +279,13 @@ MAPPINGS: list[tuple[str, Place]] = [
     ("profile", ("streams", 0)),
     ("terms", ()),
     ("terms", ("fixed", 0)),
+    ("scenario", ()),
+    ("scenario", ("offered",)),
+    ("scenario", ("service", "components", "low")),
+    ("scenario", ("changes", 0)),
+    ("sweep", ()),
+    ("sweep", ("problems", 0)),
+    ("sweep", ("scenarios", 0)),
     ("plan", ()),
     ("plan", ("scheduler",)),
     ("plan", ("predicted",)),
@@ -272,7 +306,8 @@ def wrong_fields() -> Iterator[Broken]:
         yield with_unknown(kind, place)
     for kind, place, _ in FIELDS:
         # Other people's formats have fields we do not know; short names are like any other.
-        if kind in ("topology", "cluster", "profile", "plan") and _has_own_name(kind, place):
+        ours = ("topology", "cluster", "profile", "scenario", "sweep", "plan")
+        if kind in ours and _has_own_name(kind, place):
             yield misspelt(kind, place)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from tests.corpus.bases import base
 from tests.corpus.breaking import Broken, broken, text_of
 
-_YAML = ("topology", "cluster", "profile", "terms")
+_YAML = ("topology", "cluster", "profile", "terms", "scenario", "sweep")
 _PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
 
 

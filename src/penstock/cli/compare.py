@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +13,12 @@ from penstock.cli import options
 from penstock.cli.output import is_terminal, say, show, write_file, write_json
 from penstock.errors import EXIT_DONE, EXIT_INFEASIBLE, EXIT_INTERRUPTED
 from penstock.report.comparison_picture import comparison_svg
+from penstock.report.numbers import percent
+from penstock.report.simulation import comparison_rows, simulation_to_dict
 from penstock.report.text import bound_view, comparison_remarks, comparison_view
+from penstock.simulate.results import SimResult
+from penstock.simulate.scenario import Scenario
+from penstock.simulate.variants import offering
 
 
 def command(
@@ -33,6 +39,12 @@ def command(
     seed: options.Seed = 0,
     seconds: options.Seconds = None,
     iterations: options.Iterations = None,
+    simulate: Annotated[
+        bool, typer.Option("--simulate", help="Simulate every plan for a minute, too.")
+    ] = False,
+    load: Annotated[
+        float, typer.Option("--load", help="Part of its own rate that each is offered there.")
+    ] = 0.8,
     svg: Annotated[Path | None, typer.Option("--svg", help="Draw the comparison.")] = None,
     as_json: options.Json = False,
 ) -> int:
@@ -42,7 +54,7 @@ def command(
     penstock compare --example linear --cluster nasiri-large --schedulers default,hetero
 
     \b
-    penstock compare wordcount.yaml -c cluster.yaml -p profile.yaml --given-counts --json
+    penstock compare wordcount.yaml -c cluster.yaml -p profile.yaml --simulate --json
     """
     problem = options.make_problem(
         topologies, example, cluster, profile, weighted=weighted, headroom=headroom, met=met
@@ -58,17 +70,43 @@ def command(
             budget=budget,
             progress=lambda name: say(f"planning with {name} …") if is_terminal() else None,
         )
+        simulated = _simulated(found, load, seed, lambda: budget.stopped) if simulate else []
     rows = [row.facts for row in found.rows]
     if as_json:
-        write_json(found.to_dict())
+        answer = found.to_dict()
+        if simulate:
+            answer["simulated"] = {
+                name: simulation_to_dict(result) if result else None for name, result in simulated
+            }
+        write_json(answer)
     else:
         show(comparison_view(rows, bars=is_terminal()), "")
         show(*comparison_remarks(rows))
         if found.bound is not None:
             show("", bound_view(problem, found.bound))
+        if simulated:
+            show("", f"simulated for a minute at {percent(load, 0)} of each plan's own rate")
+            show(comparison_rows(simulated))
     if svg:
         write_file(svg, comparison_svg(rows, f"{problem.title} on {problem.cluster.name}"))
         say(f"wrote {svg}")
     if budget.stopped:
         return EXIT_INTERRUPTED
     return EXIT_DONE if any(row.placed for row in rows) else EXIT_INFEASIBLE
+
+
+def _simulated(
+    found: api.Comparison, load: float, seed: int, stop: Callable[[], bool]
+) -> list[tuple[str, SimResult | None]]:
+    """Every plan that has a rate in a calm minute; those there is time for."""
+    scenario = offering(Scenario(), of_sustainable=load)
+    results: list[tuple[str, SimResult | None]] = []
+    for row in found.rows:
+        if stop():
+            break
+        if row.plan is None or row.plan.predicted.scale is None:
+            results.append((row.scheduler, None))
+            continue
+        say(f"simulating the plan of {row.scheduler} …")
+        results.append((row.scheduler, api.simulate(row.plan, scenario, seed=seed)))
+    return results

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
@@ -25,6 +25,7 @@ from penstock.model.topology import Topology
 from penstock.report.measured import measured_view
 from penstock.report.numbers import percent
 from penstock.report.picture import placement_svg
+from penstock.report.simulation import simulation_view
 from penstock.report.text import (
     bound_view,
     changes_view,
@@ -33,12 +34,11 @@ from penstock.report.text import (
     overload_view,
     plan_view,
 )
+from penstock.simulate.compiled import has_numba
 from penstock.telemetry.findings import Measured
 from penstock.telemetry.session import spark_session
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from penstock.engines.spark.runner import Batch
 
 _TOPOLOGY = "diamond"
@@ -100,7 +100,7 @@ def _unlike_machines() -> Cluster:
     )
 
 
-def _run(spark: SparkSession, graph: Topology, folder: Path) -> list[Batch]:
+def _run(spark: Any, graph: Topology, folder: Path) -> list[Batch]:
     """The topology on Spark for a while; what its batches did."""
     from penstock.engines.spark.code import load_code, shipped_code
     from penstock.engines.spark.deployment import Deployment
@@ -125,7 +125,7 @@ def _run(spark: SparkSession, graph: Topology, folder: Path) -> list[Batch]:
     return seen
 
 
-def _measure(spark: SparkSession, folder: Path) -> Measured:
+def _measure(spark: Any, folder: Path) -> Measured:
     from penstock.telemetry.clean import Settings
     from penstock.telemetry.pipeline import build_profile
     from penstock.telemetry.source import open_source
@@ -178,6 +178,12 @@ def _compare_and_show(problem: Problem) -> Plan:
     _step("8. And if one and a half times as much arrives?")
     offered = 1.5 * (best.predicted.scale or 0.0)
     show(overload_view(best.problem, overload(best.problem, best.placement, offered)))
+
+    if has_numba():
+        _step("9. Is it true? A simulated minute at 0.8 of the plan's rate, tuple by tuple")
+        show(simulation_view(api.simulate(best)))
+    else:
+        say("not simulated, because numba is not installed: pip install 'penstock[simulate]'")
     return best
 
 

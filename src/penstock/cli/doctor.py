@@ -61,6 +61,7 @@ def examine(environ: Mapping[str, str] | None = None) -> tuple[Check, ...]:
         *_third_party_schedulers(),
         _java(env),
         _pyspark(),
+        _numba(),
         _maven(env),
         _storm(env),
         _storm_plugin(),
@@ -274,9 +275,20 @@ def _pyspark() -> Check:
     return Check(
         name="PySpark",
         ok=version is not None,
-        needed_for="measuring (penstock profile)",
+        needed_for="measuring (penstock profile) and sweeps",
         found=version or "not installed",
         remedy="pip install 'penstock[spark]'",
+    )
+
+
+def _numba() -> Check:
+    version = _installed_version("numba")
+    return Check(
+        name="numba",
+        ok=version is not None,
+        needed_for="simulating (penstock simulate)",
+        found=version or "not installed",
+        remedy="pip install 'penstock[simulate]'",
     )
 
 

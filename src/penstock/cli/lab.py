@@ -51,7 +51,7 @@ def up(
 
     penstock lab up --engine spark --machines 90,50,30 --out lab.yaml
 
-    penstock lab up && penstock run --example linear --master "$(penstock lab status --address)"
+    penstock lab up --machines 80,40 --warm-up 40
     """
     say(f"starting a {engine.value} lab of {machines}")
     lab = keeper.up(engine.value, machines, warm_up)

@@ -32,6 +32,8 @@ from penstock.cli import (
     schedulers,
     schema,
     show,
+    simulate,
+    sweep,
     validate,
 )
 from penstock.cli.output import say, write_json
@@ -50,6 +52,8 @@ app = typer.Typer(
 for _name, _command, _line in (
     ("plan", plan.command, "Plan topologies on a cluster."),
     ("compare", compare.command, "Compare schedulers on one problem."),
+    ("simulate", simulate.command, "Simulate a plan, tuple by tuple."),
+    ("sweep", sweep.command, "Simulate a grid of plans, on Spark."),
     ("show", show.command, "Show a plan, or what it does under more load."),
     ("diff", diff.command, "Show what changes between two plans."),
     ("apply", apply.command, "Put a plan in force on a running Storm."),

@@ -11,6 +11,7 @@ from penstock.cli import options
 from penstock.cli.output import show, write_json
 from penstock.errors import EXIT_DONE, Finding, InputError, PenstockError
 from penstock.files.store import Loaded, load
+from penstock.files.sweep_file import Sweep
 from penstock.files.terms_file import terms_to_dict
 from penstock.model.cluster import Cluster
 from penstock.model.plan import Plan
@@ -18,6 +19,7 @@ from penstock.model.problem import Problem, build
 from penstock.model.profile import Profile
 from penstock.model.terms import Terms
 from penstock.model.topology import Topology
+from penstock.simulate.scenario import Scenario
 
 
 def command(
@@ -109,6 +111,11 @@ def _describe(value: Loaded) -> tuple[str, str]:
         return "profile", f"{text}, {value.origin.value}"
     if isinstance(value, Terms):
         return "terms", f"{len(terms_to_dict(value)) - 2} of them"
+    if isinstance(value, Scenario):
+        return "scenario", f"{value.duration_s:g} s, {len(value.changes)} changes"
+    if isinstance(value, Sweep):
+        cells = len(value.problems) * len(value.schedulers) * len(value.seeds)
+        return "sweep", f"{cells * len(value.scenarios):,} cells"
     if isinstance(value, Plan):
         return "plan", f"{len(value.placement)} instances, by {value.scheduler}"
     return (

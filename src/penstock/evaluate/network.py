@@ -48,7 +48,7 @@ def traffic(problem: Problem, placement: Placement, rates: Rates) -> Traffic:
     for local in rates.local_flows:
         tuples[Hop.SAME_PROCESS] += local.tuples_per_s
         size[Hop.SAME_PROCESS] += local.tuples_per_s * local.stream.tuple_bytes
-        latency += local.tuples_per_s * _hop_ms(cluster, Hop.SAME_PROCESS, local.stream.tuple_bytes)
+        latency += local.tuples_per_s * hop_ms(cluster, Hop.SAME_PROCESS, local.stream.tuple_bytes)
     return Traffic(np.maximum(tuples, 0.0), np.maximum(size, 0.0), latency)
 
 
@@ -94,7 +94,8 @@ def _region_matrix(flow: Flow, region: IntVector, regions: int) -> FloatMatrix:
     return sent[:, None] * taken[None, :]
 
 
-def _hop_ms(cluster: Cluster, hop: Hop, tuple_bytes: float) -> float:
+def hop_ms(cluster: Cluster, hop: Hop, tuple_bytes: float) -> float:
+    """Time a tuple takes over one hop."""
     link = cluster.network.links[hop]
     return link.latency_ms + _transmission_ms(tuple_bytes, link.bandwidth_mbps)
 
@@ -107,19 +108,23 @@ def _latency_sum(
     cluster: Cluster, classes: FloatVector, by_region: FloatMatrix, tuple_bytes: float
 ) -> float:
     near = sum(
-        float(classes[hop]) * _hop_ms(cluster, hop, tuple_bytes)
+        float(classes[hop]) * hop_ms(cluster, hop, tuple_bytes)
         for hop in Hop
         if hop is not Hop.OTHER_REGION
     )
     if len(cluster.regions) == 1:
         return near
     crossing = by_region * (1.0 - np.eye(len(cluster.regions)))
-    far = float((crossing * cluster.region_latency_ms).sum())
-    for i, a in enumerate(cluster.regions):
-        for j, b in enumerate(cluster.regions):
-            bandwidth = cluster.network.region_link(a, b).bandwidth_mbps
-            far += float(crossing[i, j]) * _transmission_ms(tuple_bytes, bandwidth)
-    return near + far
+    return near + float((crossing * region_hop_ms(cluster, tuple_bytes)).sum())
+
+
+def region_hop_ms(cluster: Cluster, tuple_bytes: float) -> FloatMatrix:
+    """Time a tuple takes between regions, shape (regions, regions); the diagonal is not used."""
+    links = [[cluster.network.region_link(a, b) for b in cluster.regions] for a in cluster.regions]
+    sending = [
+        [_transmission_ms(tuple_bytes, link.bandwidth_mbps) for link in row] for row in links
+    ]
+    return np.asarray(cluster.region_latency_ms + np.array(sending))
 
 
 def pair_hops(problem: Problem, placement: Placement) -> FloatVector:

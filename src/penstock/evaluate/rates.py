@@ -121,7 +121,7 @@ def propagate(
                 sent *= processed[span]
             if stream.grouping is Grouping.LOCAL_OR_SHUFFLE:
                 weights = divide_evenly(problem.components[stream.target], _length(targets))
-                sent, kept = _serve_locally(placement, span, targets, weights, sent, rate)
+                sent, kept = serve_locally(placement, span, targets, weights, sent, rate)
                 local_flows.append(LocalFlow(stream, kept))
             division = divide_stream(
                 stream, problem.components[stream.target], placement.share[targets]
@@ -142,7 +142,7 @@ def _length(span: slice) -> int:
     return int(span.stop - span.start)
 
 
-def _serve_locally(
+def serve_locally(
     placement: Placement,
     sources: slice,
     targets: slice,

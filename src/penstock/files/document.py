@@ -75,6 +75,11 @@ def read_document(path: str | Path) -> Document:
     return parse(text, str(path))
 
 
+def read_plain_text(path: str | Path) -> str:
+    """A text file that is neither YAML nor JSON, within the limits of YAML."""
+    return _read_text(Path(path), MOST_YAML_BYTES)
+
+
 def document_of(value: object, name: str) -> Document:
     """A document that was never a file, such as a dict handed to the Python API."""
     return Document(name, value, dict)

@@ -15,7 +15,9 @@ from penstock.files.document import Document, document_of, read_document, shorte
 from penstock.files.plan_file import PlanFile, plan_from, plan_to_dict
 from penstock.files.profile_file import ProfileFile, profile_from, profile_to_dict
 from penstock.files.sample_schema import sample_json_schema
+from penstock.files.scenario_file import ScenarioFile, scenario_from
 from penstock.files.schema import seen_as
+from penstock.files.sweep_file import Sweep, SweepFile, sweep_from
 from penstock.files.terms_file import TermsFile, terms_from, terms_to_dict
 from penstock.files.topology_file import TopologyFile, topology_from, topology_to_dict
 from penstock.files.writer import to_json, to_yaml, write_text
@@ -25,14 +27,17 @@ from penstock.model.problem import Problem
 from penstock.model.profile import Profile
 from penstock.model.terms import Terms
 from penstock.model.topology import Topology
+from penstock.simulate.scenario import Scenario
 
-Loaded: TypeAlias = Topology | Cluster | Profile | Terms | Plan | Problem
+Loaded: TypeAlias = Topology | Cluster | Profile | Terms | Scenario | Sweep | Plan | Problem
 
 _READERS: dict[str, Callable[[Document], Loaded]] = {
     TopologyFile.FORMAT: topology_from,
     ClusterFile.FORMAT: cluster_from,
     ProfileFile.FORMAT: profile_from,
     TermsFile.FORMAT: terms_from,
+    ScenarioFile.FORMAT: scenario_from,
+    SweepFile.FORMAT: sweep_from,
     PlanFile.FORMAT: plan_from,
 }
 _SCHEMAS: dict[str, type[BaseModel]] = {
@@ -40,6 +45,8 @@ _SCHEMAS: dict[str, type[BaseModel]] = {
     "cluster": ClusterFile,
     "profile": ProfileFile,
     "terms": TermsFile,
+    "scenario": ScenarioFile,
+    "sweep": SweepFile,
     "plan": PlanFile,
 }
 #: Formats of files people write.

@@ -1,8 +1,8 @@
 """What instances measured during a batch, as telemetry records.
 
-CPU of an instance is what its Python process used for it. Its executor is the worker: what that used
-besides, to move packets and for itself, is the worker's own, which the pipeline measures per machine
-type. Where the executor is the driver too (local masters), that is not known and left out.
+CPU of an instance is what its Python process used for it. Its executor is the worker: what that
+used besides, to move packets and for itself, is the worker's own, which the pipeline measures per
+machine type. Where the executor is the driver too (local masters), it is not known and left out.
 """
 
 from __future__ import annotations

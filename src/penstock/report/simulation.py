@@ -1,0 +1,241 @@
+"""A simulation as text and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from penstock.report.numbers import UNKNOWN, percent, plain, rate
+from penstock.report.text import MOST_MACHINES_LISTED
+from penstock.simulate.intervals import BATCHES, Interval
+from penstock.simulate.measured import Measured
+from penstock.simulate.results import FLUID, SimResult, number_or_none
+
+
+def simulation_view(result: SimResult) -> RenderableType:
+    """What arrived, what came out, how long it took, who was busy."""
+    problem = result.problem
+    title = f"{problem.title} on {problem.cluster.name}, scenario {result.scenario.name}"
+    tables = [_topologies(result), _components(result), _machines(result)]
+    if sum(hop.tuples_per_s for hop in result.measured.network):
+        tables.append(_network(result))
+    parts: list[RenderableType] = [Text(title, "bold"), _summary(result)]
+    for table in tables:
+        parts += [Text(""), table]
+    remarks = simulation_remarks(result)
+    return Group(*parts, *([Text("")] if remarks else []), *(Text(one) for one in remarks))
+
+
+def _summary(result: SimResult) -> Table:
+    measured, scenario = result.measured, result.scenario
+    grid = Table.grid(padding=(0, 2))
+    runs = f"{len(result.runs)} runs of " if len(result.runs) > 1 else ""
+    how = "fluid model" if result.model == FLUID else f"{result.events:,} events"
+    grid.add_row("simulated", f"{runs}{measured.until_s:g} s, {how}, seed {result.seed}")
+    rule = "as asked" if scenario.warmup_s is not None else "by MSER-5"
+    if scenario.warmup_s is None and not result.warmup_s:
+        rule = "nothing to cut off"
+    grid.add_row("counted", f"from {result.warmup_s:g} s on ({rule})")
+    over = "runs" if len(result.runs) > 1 else f"{BATCHES} parts of the run"
+    grid.add_row("±", f"95 % interval over {over}")
+    grid.add_row("throughput", _figure(result, "throughput_per_s") + " tuples/s, all components")
+    if measured.watts is not None:
+        hours = (measured.until_s - measured.from_s) / 3600
+        energy = f"{measured.watts * hours:.4g} Wh"
+        grid.add_row("power", f"{_figure(result, 'watts')} W, {energy} in the time counted")
+    balance = result.balance
+    grid.add_row(
+        "tuples offered",
+        f"{balance.offered:,} = {balance.completed:,} completed + {balance.lost:,} lost + "
+        f"{balance.given_up:,} given up + {balance.in_flight:,} in flight + "
+        f"{balance.at_source:,} at the source",
+    )
+    return grid
+
+
+def _topologies(result: SimResult) -> Table:
+    table = _table(
+        "topology", "offered/s", "completed/s", "latency ms", "p50", "p90", "p99", "p99.9",
+        "timed out/s", "lost/s",
+    )  # fmt: skip
+    for one in result.measured.topologies:
+        path = f"topologies.{one.topology}"
+        table.add_row(
+            one.topology,
+            rate(one.offered_per_s),
+            _figure(result, f"{path}.completed_per_s"),
+            _figure(result, f"{path}.latency_ms"),
+            *(
+                _ms(result.interval(f"{path}.latency_{part}_ms").mean)
+                for part in ("p50", "p90", "p99", "p999")
+            ),
+            rate(result.interval(f"{path}.timed_out_per_s").mean),
+            rate(result.interval(f"{path}.lost_per_s").mean),
+        )
+    return table
+
+
+def _components(result: SimResult) -> Table:
+    table = _table("component", "tuples/s", "wait ms", "stay ms", "p99", "present", "lost/s")
+    for one in result.measured.components:
+        path = f"components.{one.component}"
+        table.add_row(
+            one.component,
+            rate(one.processed_per_s),
+            _figure(result, f"{path}.wait_ms"),
+            _figure(result, f"{path}.stay_ms"),
+            _ms(result.interval(f"{path}.stay_p99_ms").mean),
+            _figure(result, f"{path}.present"),
+            rate(one.lost_per_s),
+        )
+    return table
+
+
+def _machines(result: SimResult) -> Table:
+    """Machines in use, or the busiest of them."""
+    over_time = result.utilisation_over_time[result.first_look :]
+    rows = [
+        (one.machine, one.utilisation, float(over_time[:, m].max()))
+        for m, one in enumerate(result.measured.machines)
+        if one.utilisation > 0
+    ]
+    cut = len(rows) > MOST_MACHINES_LISTED
+    if cut:
+        rows = sorted(rows, key=lambda row: -row[1])[:MOST_MACHINES_LISTED]
+    table = _table("busiest machines" if cut else "machine", "CPU", "most of any sample")
+    for name, mean, most in rows:
+        table.add_row(name, percent(mean), percent(most))
+    return table
+
+
+def _network(result: SimResult) -> Table:
+    table = _table("network", "tuples/s", "Mb/s")
+    for one in result.measured.network:
+        if one.tuples_per_s:
+            table.add_row(one.hop, rate(one.tuples_per_s), plain(8e-6 * one.bytes_per_s))
+    return table
+
+
+def simulation_remarks(result: SimResult) -> list[str]:
+    """What the reader must know."""
+    remarks = []
+    if result.stopped:
+        remarks.append("stopped early: these are the results so far")
+    for one in result.measured.topologies:
+        short = one.completed_per_s < 0.98 * one.offered_per_s
+        if short and one.at_source > 1 and result.scenario.offered.in_flight is None:
+            remarks.append(
+                f"{one.topology} falls behind: {rate(one.at_source)} tuples wait at its source "
+                "at the end, so latencies grow with the length of the run"
+            )
+    if result.scenario.tuples_per_batch > 1:
+        batch = result.scenario.tuples_per_batch
+        remarks.append(
+            f"{batch} tuples were simulated as one: rates hold, latencies are about "
+            f"{batch} service times too long"
+        )
+    if result.model == FLUID:
+        remarks.append("a liquid knows no chance: no percentiles, and no queues below saturation")
+    return remarks
+
+
+def simulation_to_dict(result: SimResult) -> dict[str, object]:
+    """The result as ``--json`` prints it."""
+    intervals = {
+        path: {"mean": number_or_none(i.mean), "half_width": number_or_none(i.half_width)}
+        for path, i in result.intervals.items()
+    }
+    return {
+        "format": "penstock/simulation",
+        "version": 1,
+        "topologies": [t.name for t in result.problem.topologies],
+        "cluster": result.problem.cluster.name,
+        "scenario": result.scenario.name,
+        "model": result.model,
+        "seed": result.seed,
+        "runs": len(result.runs),
+        "events": result.events,
+        "stopped": result.stopped,
+        "warmup_s": result.warmup_s,
+        "interval_over": "runs" if len(result.runs) > 1 else "batches",
+        "figures": intervals,
+        "balance": {**asdict(result.balance), "missing": result.balance.missing},
+        "measured": _plain(asdict(result.measured)),
+        "over_time": [_moment(one) for one in result.over_time],
+    }
+
+
+def _moment(one: Measured) -> dict[str, object]:
+    found: dict[str, object] = _plain(
+        {
+            "from_s": one.from_s,
+            "until_s": one.until_s,
+            "topologies": [asdict(t) for t in one.topologies],
+            "present": {c.component: c.present for c in one.components},
+            "utilisation": {m.machine: m.utilisation for m in one.machines},
+            "watts": one.watts,
+        }
+    )
+    return found
+
+
+def _plain(value: Any) -> Any:
+    """Numbers JSON knows, and nothing else."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, (float, np.floating)):
+        return number_or_none(float(value))
+    return value
+
+
+def _figure(result: SimResult, path: str) -> str:
+    found: Interval = result.interval(path)
+    if not np.isfinite(found.mean):
+        return UNKNOWN
+    mean = rate(found.mean) if found.mean >= 1000 else plain(found.mean)
+    if found.half_width is None or not np.isfinite(found.half_width):
+        return mean
+    width = found.half_width
+    return f"{mean} ± {f'{width:,.0f}' if width >= 10 else plain(width, 2)}"
+
+
+def _ms(value: float) -> str:
+    if not np.isfinite(value):
+        return UNKNOWN
+    return f"{value:,.0f}" if value >= 100 else plain(value, 3)
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    table.add_column(columns[0])
+    for column in columns[1:]:
+        table.add_column(column, justify="right")
+    return table
+
+
+def comparison_rows(rows: Sequence[tuple[str, SimResult | None]]) -> Table:
+    """Simulated figures of several schedulers' plans."""
+    table = _table("scheduler", "offered/s", "completed/s", "latency ms", "p99", "CPU of busiest")
+    for scheduler, result in rows:
+        if result is None:
+            table.add_row(scheduler, "no plan")
+            continue
+        measured = result.measured
+        worst = max(measured.topologies, key=lambda t: np.nan_to_num(t.latency_p99_ms))
+        table.add_row(
+            scheduler,
+            rate(sum(t.offered_per_s for t in measured.topologies)),
+            _figure(result, "completed_per_s"),
+            _figure(result, f"topologies.{worst.topology}.latency_ms"),
+            _ms(worst.latency_p99_ms),
+            percent(max(m.utilisation for m in measured.machines)),
+        )
+    return table

@@ -1,0 +1,1 @@
+"""Discrete-event engine, fluid model, scenarios and results: is what a plan promises true?"""

@@ -1,0 +1,68 @@
+"""How the engine's functions are compiled, and where the result is kept.
+
+numba notices a change in the file of a compiled function, but not in the files of those it calls.
+So everything compiled from one state of this room is kept in one folder, named by a hash of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from functools import cache
+from importlib import resources
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, TypeVar
+
+from penstock.errors import InputError
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def has_numba() -> bool:
+    return find_spec("numba") is not None
+
+
+def require_numba() -> None:
+    """An error that says how to get it, where numba is missing."""
+    if not has_numba():
+        raise InputError("numba is not installed: pip install 'penstock[simulate]'")
+
+
+def compiled(function: _F) -> _F:
+    """The function as machine code; compiled at its first call, then kept for later processes."""
+    require_numba()
+    from numba import config, njit
+
+    settings: dict[str, Any] = {"error_model": "numpy", "nogil": True}
+    # numba makes its settings as it starts, out of sight of type checkers.
+    settings_of_numba: Any = config
+    before = settings_of_numba.CACHE_DIR
+    # On a Spark executor the code is in an archive under another name each time: nothing to keep.
+    keep = Path(function.__code__.co_filename).is_file()
+    # Only while numba looks for a place; what others compile is none of our business.
+    settings_of_numba.CACHE_DIR = before or str(_folder())
+    try:
+        made: _F = njit(cache=keep, **settings)(function)
+    except RuntimeError:  # no place to write to: compiled anew in every process
+        made = njit(**settings)(function)
+    finally:
+        settings_of_numba.CACHE_DIR = before
+    return made
+
+
+def is_compiled() -> bool:
+    """Whether an earlier process has left the compiled loop, so that starting is quick."""
+    return any(_folder().rglob("*.nbc"))
+
+
+@cache
+def _folder() -> Path:
+    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    digest = hashlib.sha256()
+    room = resources.files(__package__)
+    for source in sorted(room.iterdir(), key=lambda file: file.name):
+        if source.name.endswith(".py"):
+            digest.update(source.read_bytes())
+    return base / "penstock" / f"compiled-{digest.hexdigest()[:16]}"

@@ -1,0 +1,196 @@
+"""What happened between two looks, in the units people use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite, nan
+
+import numpy as np
+
+from penstock.model.arrays import FloatVector
+from penstock.model.cluster import Hop
+from penstock.simulate.histogram import percentile_s
+from penstock.simulate.samples import Sample, Samples
+
+
+@dataclass(frozen=True, slots=True)
+class TopologyFigures:
+    """Latency is from when a tuple was due at its source until all that came of it was done."""
+
+    topology: str
+    offered_per_s: float
+    completed_per_s: float
+    latency_ms: float
+    latency_p50_ms: float
+    latency_p90_ms: float
+    latency_p99_ms: float
+    latency_p999_ms: float
+    lost_per_s: float
+    timed_out_per_s: float
+    replayed_per_s: float
+    #: Tuples due that their spout has not taken yet, at the end.
+    at_source: float
+
+
+@dataclass(frozen=True, slots=True)
+class ComponentFigures:
+    """Times are from when a tuple came to an instance; a spout's from when it was due."""
+
+    component: str
+    processed_per_s: float
+    wait_ms: float
+    stay_ms: float
+    stay_p50_ms: float
+    stay_p99_ms: float
+    #: Tuples present at all its instances together, those in service included, over time.
+    present: float
+    lost_per_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class MachineFigures:
+    machine: str
+    #: CPU in use over the machine's capacity, fixed costs included.
+    utilisation: float
+
+
+@dataclass(frozen=True, slots=True)
+class HopFigures:
+    hop: str
+    tuples_per_s: float
+    bytes_per_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One stretch of time."""
+
+    from_s: float
+    until_s: float
+    topologies: tuple[TopologyFigures, ...]
+    components: tuple[ComponentFigures, ...]
+    machines: tuple[MachineFigures, ...]
+    network: tuple[HopFigures, ...]
+    #: Tuples handled by all components together, ackers apart.
+    throughput_per_s: float
+    #: Power of the machines that did anything; ``None`` where it is not known.
+    watts: float | None
+
+    @property
+    def completed_per_s(self) -> float:
+        return sum(t.completed_per_s for t in self.topologies)
+
+
+def measure(samples: Samples, first: int, last: int) -> Measured:
+    """What happened between the looks of these numbers."""
+    a, b = samples.looks[first], samples.looks[last]
+    seconds = b.time_s - a.time_s
+    histogram = samples.histogram(first, last)
+    components = _components(samples, a, b, seconds, histogram)
+    counts = samples.problem.counts_for_throughput.tolist()
+    return Measured(
+        from_s=a.time_s,
+        until_s=b.time_s,
+        topologies=_topologies(samples, a, b, seconds, histogram),
+        components=components,
+        throughput_per_s=sum(
+            c.processed_per_s for c, known in zip(components, counts, strict=True) if known
+        ),
+        machines=_machines(samples, a, b, seconds),
+        network=_network(samples, a, b, seconds),
+        watts=_watts(samples, a, b, seconds),
+    )
+
+
+def _topologies(
+    samples: Samples, a: Sample, b: Sample, seconds: float, histogram: np.ndarray
+) -> tuple[TopologyFigures, ...]:
+    batch, components = samples.scenario.tuples_per_batch, len(samples.problem.components)
+    grown = {name: (b.topologies[name] - a.topologies[name]) * batch for name in b.topologies}
+    figures = []
+    for t, topology in enumerate(samples.problem.topologies):
+        completed = float(grown["completed"][t])
+        latency = float(b.latency_s[t] - a.latency_s[t]) * batch
+        p50, p90, p99, p999 = (_ms(histogram[components + t], p) for p in (0.5, 0.9, 0.99, 0.999))
+        figures.append(
+            TopologyFigures(
+                topology.name,
+                grown["offered"][t] / seconds,
+                completed / seconds,
+                1e3 * latency / completed if completed else nan,
+                p50,
+                p90,
+                p99,
+                p999,
+                grown["lost"][t] / seconds,
+                grown["timed_out"][t] / seconds,
+                grown["replayed"][t] / seconds,
+                float(b.at_source[t] * batch),
+            )
+        )
+    return tuple(figures)
+
+
+def _components(
+    samples: Samples, a: Sample, b: Sample, seconds: float, histogram: np.ndarray
+) -> tuple[ComponentFigures, ...]:
+    batch = samples.scenario.tuples_per_batch
+    grown = {name: b.components[name] - a.components[name] for name in b.components}
+    return tuple(
+        ComponentFigures(
+            label,
+            float(grown["done"][c]) * batch / seconds,
+            1e3 * _over(grown["waited_s"][c], grown["started"][c]),
+            1e3 * _over(grown["stayed_s"][c], grown["done"][c]),
+            _ms(histogram[c], 0.5),
+            _ms(histogram[c], 0.99),
+            float(grown["present_s"][c]) * batch / seconds,
+            float(grown["lost"][c]) * batch / seconds,
+        )
+        for c, label in enumerate(samples.problem.labels)
+    )
+
+
+def _machines(samples: Samples, a: Sample, b: Sample, seconds: float) -> tuple[MachineFigures, ...]:
+    used = utilisation(samples, a, b, seconds)
+    machines = samples.problem.cluster.machines
+    return tuple(MachineFigures(m.name, float(u)) for m, u in zip(machines, used, strict=True))
+
+
+def utilisation(samples: Samples, a: Sample, b: Sample, seconds: float) -> FloatVector:
+    """Part of each machine's CPU in use between two looks, shape (machines,)."""
+    cluster = samples.problem.cluster
+    capacity = cluster.per_type("cpu_points")[cluster.type_of]
+    return np.asarray((b.cpu_points_s - a.cpu_points_s) / (seconds * capacity))
+
+
+def _network(samples: Samples, a: Sample, b: Sample, seconds: float) -> tuple[HopFigures, ...]:
+    batch = samples.scenario.tuples_per_batch
+    return tuple(
+        HopFigures(
+            hop.label,
+            float(b.hop_tuples[hop] - a.hop_tuples[hop]) * batch / seconds,
+            # Tuples of a batch are added up in the stream's size already.
+            float(b.hop_bytes[hop] - a.hop_bytes[hop]) / seconds,
+        )
+        for hop in Hop
+    )
+
+
+def _watts(samples: Samples, a: Sample, b: Sample, seconds: float) -> float | None:
+    """As the cost model has it: machines in use, linear between idle and full."""
+    cluster = samples.problem.cluster
+    used = utilisation(samples, a, b, seconds)
+    kind = cluster.type_of
+    idle, full = cluster.per_type("idle_watts")[kind], cluster.per_type("full_watts")[kind]
+    total = float((idle + (full - idle) * np.minimum(used, 1.0))[used > 0].sum())
+    return total if isfinite(total) else None
+
+
+def _over(total: float, number: float) -> float:
+    return float(total) / float(number) if number else nan
+
+
+def _ms(counts: np.ndarray, part: float) -> float:
+    found = percentile_s(counts, part)
+    return nan if found is None else 1e3 * found

@@ -1,0 +1,1 @@
+"""Grids of experiments as one PySpark job that can be stopped and started again."""
