@@ -134,6 +134,21 @@ more than an hour; one run on two cores. DuckDB does the sums behind the costs a
 nothing else: no checks, quarantine, repeats, robust fits, error bars or tables on disk.
 """
 
+SPARK_INTRO = """\
+## Spark on unlike machines
+
+Printed by `penstock bench spark --markdown`, kept in `benchmarks/spark.md` because it takes half an
+hour and a computer of its own: three workers held to 90, 50 and 30 points of a core. What is compared
+is explained in [Topologies on Spark](spark.md).
+"""
+
+SIMULATOR_INTRO = """\
+## The simulator
+
+Printed by `penstock bench simulator --markdown`, kept in `benchmarks/simulator.md` because it takes
+some minutes; one run on two cores. See [Simulation](simulator.md).
+"""
+
 EXAMPLES = {
     "topology": ("topology", "wordcount"),
     "cluster": ("cluster", "office-mix"),
@@ -313,7 +328,13 @@ def write_results() -> None:
     parts += [example_row(name) for name in api.examples.topology_names()]
     parts += ["", "## Every scheduler on the papers' testbed\n", *scheduler_rows()]
     parts += ["", PRODUCTION_INTRO, (ROOT / "benchmarks" / "production.md").read_text().rstrip()]
-    for intro, name in ((CERTIFIED_INTRO, "certified"), (PIPELINE_INTRO, "pipeline")):
+    kept = (
+        (CERTIFIED_INTRO, "certified"),
+        (PIPELINE_INTRO, "pipeline"),
+        (SPARK_INTRO, "spark"),
+        (SIMULATOR_INTRO, "simulator"),
+    )
+    for intro, name in kept:
         parts += ["", intro, (ROOT / "benchmarks" / f"{name}.md").read_text().rstrip()]
     parts += ["", ACCURACY_INTRO, (ROOT / "benchmarks" / "accuracy.md").read_text().rstrip()]
     write(DOCS / "results.md", "\n".join(parts) + "\n")

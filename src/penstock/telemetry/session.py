@@ -16,11 +16,11 @@ import signal
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from penstock.errors import Finding, InputError
 from penstock.java import find_java
@@ -118,7 +118,8 @@ def spark_session(
         builder = SparkSession.builder.master(master).appName("penstock")
         java = _SHORT_JAVA_OPTIONS if short else _JAVA_OPTIONS
         defaults = _defaults(master, driver_memory, log, scratch, java)
-        for key, value in {**defaults, **(config or {})}.items():
+        given = {**defaults, **(config or {})}
+        for key, value in given.items():
             builder = builder.config(key, value)
         with _plain_interrupts():
             spark = builder.getOrCreate()
@@ -135,6 +136,16 @@ def spark_session(
                 # What was under way complains when it is cut off; whoever did that knows.
                 spark.sparkContext.setLogLevel("OFF")
                 spark.stop()
+                _forget(given)
+
+
+def _forget(settings: Iterable[str]) -> None:
+    """The first session's settings stay in Java as properties, and would hold for the next too."""
+    from pyspark import SparkContext
+
+    java: Any = SparkContext._jvm
+    for key in settings:
+        java.java.lang.System.clearProperty(key)
 
 
 def _defaults(
