@@ -138,8 +138,8 @@ SPARK_INTRO = """\
 ## Spark on unlike machines
 
 Printed by `penstock bench spark --markdown`, kept in `benchmarks/spark.md` because it takes half an
-hour and a computer of its own: three workers held to 90, 50 and 30 points of a core. What is compared
-is explained in [Topologies on Spark](spark.md).
+hour and a computer of its own: three workers held to 90, 50 and 30 points of a core. What is
+compared is explained in [Topologies on Spark](spark.md).
 """
 
 SIMULATOR_INTRO = """\

@@ -19,11 +19,21 @@ def shares_by_machine(problem, placement, component):
     return found
 
 
-def test_shares_are_speeds():
-    costs = profile(
-        low={"M1": 0.1, "M2": 0.2}, mid={"M1": 0.1, "M2": 0.1}, high={"M1": 0.3, "M2": 0.1}
-    )
-    problem = build(LINEAR, cluster(M1=1, M2=1), costs, weighted=True)
+COSTS = profile(low={"M1": 0.1, "M2": 0.2}, mid={"M1": 0.1, "M2": 0.1}, high={"M1": 0.3, "M2": 0.1})
+
+
+def test_a_chain_is_divided_by_the_speed_of_all_of_it():
+    problem = build(LINEAR, cluster(M1=1, M2=1), COSTS, weighted=True)
+    found = solve(problem, "proportional").placement
+    # A tuple costs 0.5 points on M1 and 0.4 on M2: speeds 4 to 5.
+    for component in range(3):
+        assert shares_by_machine(problem, found, component) == pytest.approx([4 / 9, 5 / 9])
+
+
+def test_shares_are_speeds_where_every_component_is_a_stage():
+    keyed = {"grouping": "weighted", "fields": ("key",)}
+    graph = topology(SHAPES["linear"], streams={"low>mid": keyed, "mid>high": keyed})
+    problem = build(graph, cluster(M1=1, M2=1), COSTS, weighted=True)
     found = solve(problem, "proportional").placement
     # Machines of 100 points each: speeds 1/0.1 to 1/0.2, alike, and 1/0.3 to 1/0.1.
     assert shares_by_machine(problem, found, 0) == pytest.approx([2 / 3, 1 / 3])
@@ -68,4 +78,5 @@ def test_for_spark_keys_follow_shares_and_counts_are_left_open():
     assert [s.grouping for s in found.streams] == [
         Grouping.WEIGHTED, Grouping.GLOBAL, Grouping.WEIGHTED,
     ]  # fmt: skip
+    assert [s.fields for s in found.streams] == [("key",), (), ()]
     assert all(c.instances is None and c.tasks is None for c in found.components)

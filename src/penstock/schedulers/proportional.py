@@ -4,6 +4,8 @@ For engines that run components one after the other, as Spark runs stages: while
 machines should, and none should be waited for. With e(c, m) the cost of a tuple and P(m) the points
 of a machine, component c gets the share P(m) / e(c, m), normed, on machine m; a batch then takes
 the sum over components of visits / sum of P / e, which no other division of the same stages beats.
+Components that follow each other by shuffle alone run as one stage (a *chain*): they get the same
+share, by the cost of a tuple in the whole chain.
 Where components run side by side, as in Storm, ``penstock`` is at least as good: this one ignores
 that a machine can be better at one component than at another, and it pays the fixed cost of an
 instance everywhere.
@@ -69,7 +71,7 @@ def _place(room: Room, topology: int) -> list[float]:
             room.refuse(topology, "machines with room", 1, 0)
             return []
         memory -= counts * np.nan_to_num(problem.memory_mb[component])
-        speed = _speed(problem, component)
+        speed = _speed(problem, _chain(problem, component))
         total = float(speed[counts > 0].sum())
         is_weighed = _follows(problem, component)
         for machine in np.flatnonzero(counts).tolist():
@@ -101,7 +103,7 @@ def _counts(
         number = 1
     number = min(number, int(problem.most_instances[component]))
     room = np.where(has_slot, np.minimum(fit, number), 0).astype(np.int64)
-    return _dealt(_speed(problem, component), number, wanted, room)
+    return _dealt(_speed(problem, _chain(problem, component)), number, wanted, room)
 
 
 def _dealt(speed: FloatVector, number: int, wanted: IntVector, room: IntVector) -> IntVector:
@@ -116,10 +118,36 @@ def _dealt(speed: FloatVector, number: int, wanted: IntVector, room: IntVector) 
     return counts
 
 
-def _speed(problem: Problem, component: int) -> FloatVector:
-    """Tuples/s of this component alone on each machine; points where nothing is known of it."""
+def _chain(problem: Problem, component: int) -> list[int]:
+    """The component with all that run in one stage with it."""
+    first = component
+    while (before := _goes_on_from(problem, first)) is not None:
+        first = before
+    chain = [first]
+    for c in problem.order:
+        if _goes_on_from(problem, c) in chain and c not in chain:
+            chain.append(c)
+    return chain
+
+
+def _goes_on_from(problem: Problem, component: int) -> int | None:
+    """Whom a component takes all its tuples from, with nothing between them but a shuffle."""
+    inputs = [s for s in problem.streams if s.target == component]
+    if len(inputs) != 1 or inputs[0].grouping not in FOLLOWS_SHARES or inputs[0].declared.fields:
+        return None
+    # Other numbers of instances are another division.
+    ends = (inputs[0].source, component)
+    is_alike = problem.counts_asked[ends[0]] == problem.counts_asked[ends[1]] and (
+        problem.most_instances[ends[0]] == problem.most_instances[ends[1]]
+    )
+    return inputs[0].source if is_alike else None
+
+
+def _speed(problem: Problem, chain: list[int]) -> FloatVector:
+    """Tuples/s of a chain alone on each machine; points where nothing is known of it."""
     cluster = problem.cluster
-    cost = problem.e[component][cluster.type_of]
+    visits = problem.visits[chain] / max(problem.visits[chain[0]], np.finfo(float).tiny)
+    cost = (visits[:, None] * problem.e[chain])[:, cluster.type_of].sum(axis=0)
     speed = cluster.usable_cpu.copy()
     if (cost > 0).all():
         speed = speed / cost

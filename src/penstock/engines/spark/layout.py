@@ -21,6 +21,10 @@ from penstock.model.topology import Grouping, Kind, Stream, Topology
 _FREE = frozenset({Grouping.SHUFFLE, Grouping.WEIGHTED, Grouping.LOCAL_OR_SHUFFLE, Grouping.CUSTOM})
 
 
+#: Shares that differ by less are the same, rounded differently.
+_SAME = 1e-6
+
+
 @dataclass(frozen=True, slots=True)
 class Slot:
     """One instance of every component of a segment."""
@@ -102,11 +106,10 @@ def _goes_on(inputs: list[Stream], name: str, deployment: Deployment) -> bool:
     """Whether a component can work in the tasks of the one before it."""
     if len(inputs) != 1 or inputs[0].grouping not in _FREE:
         return False
-    mine, before = (
-        [(i.place, i.machine, i.share) for i in deployment.instances[component]]
-        for component in (name, inputs[0].source)
-    )
-    return mine == before
+    mine, before = (deployment.instances[c] for c in (name, inputs[0].source))
+    if [(i.place, i.machine) for i in mine] != [(i.place, i.machine) for i in before]:
+        return False
+    return all(abs(a.share - b.share) <= _SAME for a, b in zip(mine, before, strict=True))
 
 
 def _levels(

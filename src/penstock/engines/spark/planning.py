@@ -7,10 +7,12 @@ from dataclasses import replace
 
 from penstock.engines.lab.machines import POINTS_PER_CORE, LabMachine
 from penstock.model.cluster import Cluster, Machine, MachineType
-from penstock.model.topology import Grouping, Kind, Topology
+from penstock.model.topology import Grouping, Kind, Stream, Topology
 
 #: The scheduler for an engine that runs stages one after the other.
 SCHEDULER = "proportional"
+#: Where the topology does not name the fields.
+_SOME_KEY = "key"
 _UNDIVIDED = frozenset({Grouping.ALL, Grouping.GLOBAL})
 
 
@@ -27,11 +29,18 @@ def as_spark_runs_it(topology: Topology) -> Topology:
     )
     running = {c.name for c in components}
     streams = tuple(
-        s if s.grouping in _UNDIVIDED else replace(s, grouping=Grouping.WEIGHTED)
-        for s in topology.streams
-        if s.source in running and s.target in running
+        _by_share(s) for s in topology.streams if s.source in running and s.target in running
     )
     return replace(topology, components=components, streams=streams, workers=None)
+
+
+def _by_share(stream: Stream) -> Stream:
+    if stream.grouping in _UNDIVIDED:
+        return stream
+    # Fields on a weighted stream say that it is divided anew, by key.
+    is_keyed = stream.grouping is Grouping.FIELDS
+    fields = (stream.fields or (_SOME_KEY,)) if is_keyed else ()
+    return replace(stream, grouping=Grouping.WEIGHTED, fields=fields)
 
 
 def lab_cluster(machines: Sequence[LabMachine], name: str = "lab") -> Cluster:
