@@ -1,0 +1,69 @@
+"""Watching a run on a lab: what counts, what is left out, what is predicted."""
+
+from types import SimpleNamespace
+
+import pytest
+from tests.builders import SHAPES, cluster, profile, topology
+
+from penstock.engines.spark.circle import Observed, _Watch, predicted_points
+from penstock.engines.spark.runner import Batch
+from penstock.errors import PenstockError
+from penstock.model.problem import build
+from penstock.model.telemetry import Input, Sample
+
+
+def sample(host, tuples, process_ms, component="low", spout=True):
+    return Sample(
+        0, 1000, "t", component, 0, host, "any", "w",
+        inputs=() if spout else (Input("low", "default", tuples),),
+        produced=tuples if spout else None, process_ms=process_ms,
+    )  # fmt: skip
+
+
+def lab(limited):
+    held = {"m1": SimpleNamespace(is_limited=limited)}
+    clock = iter(range(1, 1000))
+    return SimpleNamespace(held=held, cpu_s=lambda: {"m1": 0.5 * next(clock)})
+
+
+def test_batches_count_once_the_limits_are_on_and_two_more_have_passed():
+    place = lab(limited=False)
+    watch = _Watch(place, seconds=2.0, patience_until=float("inf"))
+    for number in range(8):
+        place.held["m1"].is_limited = number >= 2
+        watch.see(Batch(number, 1.0, (sample("m1", 100.0, 1.0),)))
+        # 0 and 1 before the limits, 2 and 3 left out, 4 and 5 watched.
+        assert watch.is_done() == (number >= 5)
+    found = watch.observed()
+    assert [batch.number for batch in found.batches] == [4, 5]
+    assert (found.rows, found.rate_per_s, found.batch_s) == (200, 100.0, 1.0)
+
+
+def test_a_lab_that_does_not_warm_up_is_told():
+    watch = _Watch(lab(limited=False), seconds=2.0, patience_until=0.0)
+    with pytest.raises(PenstockError, match="did not warm up"):
+        watch.is_done()
+
+
+def test_the_speed_of_a_machine_is_by_the_clock():
+    batch = Batch(
+        0,
+        1.0,
+        (
+            sample("m1", 100.0, 2.0),
+            sample("m1", 100.0, 3.0, component="mid", spout=False),
+            sample("m2", 50.0, 10.0),
+        ),
+    )
+    # m1: 200 tuples in 100 * 2 ms + 100 * 3 ms; m2: 50 in 50 * 10 ms.
+    found = Observed((batch,), 150, {}).tuples_per_busy_s()
+    assert found == pytest.approx({"m1": 400.0, "m2": 100.0})
+
+
+def test_cpu_is_predicted_from_costs_overhead_and_shares():
+    graph = topology(SHAPES["linear"])
+    kinds = cluster(M1=1, M2=1, every={"worker_cpu_points": 4.0})
+    problem = build(graph, kinds, profile(low=0.1, mid=0.2, high=0.3, met=1.0), weighted=True)
+    found = predicted_points(problem, {"M1-1": 0.75, "M2-1": 0.25}, 100.0)
+    # 0.6 points per tuple/s of its share, an overhead of 1 in each of three, a worker of 4.
+    assert found == pytest.approx({"M1-1": 45 + 3 + 4, "M2-1": 15 + 3 + 4})
