@@ -19,7 +19,8 @@ def test_the_same_plan_to_stdout_and_to_a_file(run):
 
 def test_two_runs_give_the_same_bytes(run):
     first = run("plan -s hetero -e star -c nasiri-medium --json")
-    assert run("plan -s hetero -e star -c nasiri-medium --json") == first
+    # What is said while it searches depends on how busy the machine is.
+    assert run("plan -s hetero -e star -c nasiri-medium --json")[:2] == first[:2]
 
 
 def test_the_suffix_decides_between_json_and_yaml(run):

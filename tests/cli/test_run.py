@@ -63,7 +63,6 @@ def test_counts_and_shares_of_a_plan_are_kept_on_a_local_master(run, spark, tmp_
         ("run --example star --plan hetero.json", 'has no topology "star"; it has linear'),
         ("lab up --machines 90,x", "--machines takes points of a core"),
         ("lab up --machines 9000", "do not fit: this computer has"),
-        ("lab up --engine storm", "no lab for storm yet"),
         ("lab demo --engine storm", "the demo is for Spark"),
         ("lab demo --example pageload", "no code is shipped for pageload"),
     ],

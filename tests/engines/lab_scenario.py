@@ -14,12 +14,12 @@ from tests.engines.test_spark_run import state_of, text_files
 
 from penstock import api, examples
 from penstock.engines import Engine
+from penstock.engines.lab.cluster import lab_cluster
 from penstock.engines.lab.lab import lab_of
 from penstock.engines.lab.machines import parse_machines
 from penstock.engines.spark.code import load_code, shipped_code
 from penstock.engines.spark.deployment import PlaceBy
 from penstock.engines.spark.planned import PlanInForce, PlannedRun
-from penstock.engines.spark.planning import lab_cluster
 from penstock.engines.spark.sources import FileSource
 from penstock.engines.spark.standalone import start_lab
 from penstock.files.store import save

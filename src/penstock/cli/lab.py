@@ -11,9 +11,9 @@ from rich.table import Table
 from penstock.cli import lab_demo, options
 from penstock.cli.output import say, show, write_json
 from penstock.engines import Engine, keeper
+from penstock.engines.lab.cluster import lab_cluster
 from penstock.engines.lab.lab import WARM_UP_S
 from penstock.engines.lab.machines import parse_machines
-from penstock.engines.spark.planning import lab_cluster
 from penstock.errors import EXIT_DONE, EXIT_FAILURE
 from penstock.files.store import save
 

@@ -30,7 +30,10 @@ from penstock.errors import PenstockError
 _STARTS_WITHIN_S = 180.0
 _ENDS_WITHIN_S = 60.0
 #: Who starts an engine's daemons on the machines of a lab, and says where they are.
-_STARTERS = {"spark": "penstock.engines.spark.standalone:start_lab"}
+_STARTERS = {
+    "spark": "penstock.engines.spark.standalone:start_lab",
+    "storm": "penstock.engines.storm.lab:start_lab",
+}
 
 
 @dataclass(frozen=True)
@@ -80,8 +83,6 @@ def find(engine: str) -> LabFile | None:
 
 def up(engine: str, machines: str, warm_up_s: float = WARM_UP_S) -> LabFile:
     """Start a lab that stays until ``down``."""
-    if engine not in _STARTERS:
-        raise PenstockError(f"no lab for {engine} yet; there is one for {', '.join(_STARTERS)}")
     parse_machines(machines)
     if find(engine) is not None:
         raise PenstockError(f"a {engine} lab is up already: penstock lab down --engine {engine}")

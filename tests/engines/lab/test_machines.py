@@ -2,8 +2,8 @@
 
 import pytest
 
+from penstock.engines.lab.cluster import lab_cluster
 from penstock.engines.lab.machines import parse_machines
-from penstock.engines.spark.planning import lab_cluster
 from penstock.errors import InputError
 
 

@@ -73,6 +73,8 @@ class Daemons:
             process = subprocess.Popen(
                 words,
                 env=dict(environment),
+                # Whatever it writes beside itself goes with the folder.
+                cwd=self.folder,
                 stdin=subprocess.DEVNULL,
                 stdout=sink,
                 stderr=subprocess.STDOUT,

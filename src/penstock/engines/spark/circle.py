@@ -17,11 +17,12 @@ from pathlib import Path
 import numpy as np
 from pyspark.sql import SparkSession
 
+from penstock.engines.lab.cluster import lab_cluster
 from penstock.engines.lab.lab import Lab
 from penstock.engines.spark.code import Code
 from penstock.engines.spark.deployment import Deployment, Instance, PlaceBy
 from penstock.engines.spark.placement import EXECUTOR_MB, Places, settings
-from penstock.engines.spark.planning import SCHEDULER, as_spark_runs_it, lab_cluster
+from penstock.engines.spark.planning import SCHEDULER, as_spark_runs_it
 from penstock.engines.spark.runner import TELEMETRY, Batch, Runner
 from penstock.engines.spark.sources import RateSource
 from penstock.errors import PenstockError

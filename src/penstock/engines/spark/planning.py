@@ -1,12 +1,9 @@
-"""Planning for Spark: what it divides differently, and the machines of a lab as a cluster."""
+"""Planning for Spark: what it divides differently."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
-from penstock.engines.lab.machines import POINTS_PER_CORE, LabMachine
-from penstock.model.cluster import Cluster, Machine, MachineType
 from penstock.model.topology import Grouping, Kind, Stream, Topology
 
 #: The scheduler for an engine that runs stages one after the other.
@@ -41,16 +38,3 @@ def _by_share(stream: Stream) -> Stream:
     is_keyed = stream.grouping is Grouping.FIELDS
     fields = (stream.fields or (_SOME_KEY,)) if is_keyed else ()
     return replace(stream, grouping=Grouping.WEIGHTED, fields=fields)
-
-
-def lab_cluster(machines: Sequence[LabMachine], name: str = "lab") -> Cluster:
-    """The machines of a lab: points of the same core, so a tuple costs the same everywhere."""
-    types = {
-        m.type: MachineType(
-            m.type,
-            cpu_points=m.points,
-            core_points=POINTS_PER_CORE if m.points > POINTS_PER_CORE else None,
-        )
-        for m in machines
-    }
-    return Cluster(name, tuple(types.values()), tuple(Machine(m.name, m.type) for m in machines))
