@@ -35,6 +35,16 @@ def test_a_topology_of_ones_own_runs_and_leaves_results(run, spark, tmp_path):
 
 
 @pytest.mark.spark
+def test_results_can_be_looked_at(run, spark, tmp_path):
+    (tmp_path / "mine.yaml").write_text(TOPOLOGY, encoding="utf-8")
+    (tmp_path / "mine.py").write_text(CODE, encoding="utf-8")
+    code, out, err = run("run mine.yaml --rows 50 --batches 1 --show 3")
+    assert code == 0, err
+    assert "double/default, 3 of 50 rows" in out
+    assert [int(line) % 2 for line in out.splitlines()[-3:]] == [0, 0, 0]
+
+
+@pytest.mark.spark
 def test_counts_and_shares_of_a_plan_are_kept_on_a_local_master(run, spark, tmp_path):
     run("plan linear -c nasiri-testbed --engine spark -o plan.json")
     code, _, err = run("run --example linear --plan plan.json --rows 700 --batches 1 -o kept")

@@ -37,7 +37,7 @@ from penstock.files.store import save
 from penstock.model.plan import Plan
 
 #: A batch fills all machines for so long.
-_BATCH_S = 10.0
+_BATCH_S = 8.0
 _MEASURE_S = 95.0
 #: Between the loads at which costs were measured.
 _OTHER_LEVEL = 0.8

@@ -80,6 +80,9 @@ def command(
             "or nothing (default elsewhere: counts and shares only).",
         ),
     ] = None,
+    show_rows: Annotated[
+        int, typer.Option("--show", help="Show so many rows of the last results.", min=0)
+    ] = 0,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="Keep results, telemetry and the checkpoint here."),
@@ -98,6 +101,7 @@ def command(
     if engine is not Engine.SPARK:
         raise UsageError(f"penstock run is for Spark, not {engine.value}")
     require_spark()
+    from penstock.engines.spark.results import newest_results
     from penstock.engines.spark.start import Order, start
 
     graph, home = _topology(topology, example)
@@ -130,10 +134,14 @@ def command(
                 return budget.stopped or watch.done or is_late
 
             start(order, watch.see, say, stop)
+        results = newest_results(folder) if show_rows else {}
     if as_json:
         write_json(watch.to_dict())
     else:
         show(watch.view())
+        for name, table in results.items():
+            show("", f"{name}, {min(show_rows, table.num_rows)} of {table.num_rows:,} rows")
+            show(_rows_view(table.slice(0, show_rows).to_pydict()))
     if out:
         say(f"results, state and telemetry are in {out}")
     return EXIT_INTERRUPTED if budget.stopped else EXIT_DONE
@@ -159,6 +167,13 @@ def _topology(file: str | None, example: str | None) -> tuple[Topology, Path | N
     if not isinstance(value, Topology):
         raise InputError(f"{file} is a {type(value).__name__.lower()}, not a topology")
     return value, Path(str(file))
+
+
+def _rows_view(columns: dict[str, list[object]]) -> Table:
+    table = Table(*columns, box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for row in zip(*columns.values(), strict=True):
+        table.add_row(*map(str, row))
+    return table
 
 
 class _Watch:
