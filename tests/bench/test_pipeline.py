@@ -62,8 +62,8 @@ def test_a_standalone_cluster_of_two_workers_makes_the_same_tables(
     write_volume(folder, 6000, components=4, types=3)
     with standalone_cluster(2) as cluster:
         pipeline._profile_on(cluster.master, folder, tmp_path / "cluster")
-        processes = cluster.processes
-    assert all(process.poll() is not None for process in processes)
+        running = list(cluster.daemons.running)
+    assert all(daemon.process.poll() is not None for daemon in running)
     request.getfixturevalue("_in_this_session")
     pipeline._profile(folder, "--store", str(tmp_path / "local"), "--partial")
     assert pipeline.different_rows(tmp_path / "local", tmp_path / "cluster") == 0
