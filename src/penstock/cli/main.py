@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
+import threading
 import traceback
 from collections.abc import Sequence
 from functools import cache
@@ -94,6 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command and leave with its exit code; nothing a user does ends in a traceback."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     _never_fail_to_print()
+    _clean_up_when_told_to_end()
     try:
         code = _run(given)
         sys.stdout.flush()
@@ -102,6 +105,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = EXIT_DONE
     sys.exit(code)
+
+
+def _clean_up_when_told_to_end() -> None:
+    """``kill`` is an orderly end: whatever was started or written aside goes with it."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
 
 
 def _never_fail_to_print() -> None:

@@ -22,7 +22,7 @@ from importlib import import_module
 from pathlib import Path
 from types import FrameType
 
-from penstock.engines.lab.groups import ControlGroups
+from penstock.engines.lab.groups import ControlGroups, is_alive
 from penstock.engines.lab.lab import WARM_UP_S, Lab, lab_of
 from penstock.engines.lab.machines import parse_machines
 from penstock.errors import PenstockError
@@ -75,7 +75,7 @@ def find(engine: str) -> LabFile | None:
         found = LabFile(**(entries | {"notes": tuple(entries["notes"])}))
     except (OSError, ValueError, TypeError, KeyError):
         found = None
-    if found is not None and _is_alive(found.keeper):
+    if found is not None and is_alive(found.keeper):
         return found
     _clean_up(engine)
     return None
@@ -111,7 +111,7 @@ def down(engine: str) -> bool:
         return False
     os.kill(found.keeper, signal.SIGTERM)
     deadline = time.monotonic() + _ENDS_WITHIN_S
-    while _is_alive(found.keeper) and time.monotonic() < deadline:
+    while is_alive(found.keeper) and time.monotonic() < deadline:
         time.sleep(0.1)
     with suppress(ProcessLookupError):
         os.kill(found.keeper, signal.SIGKILL)
@@ -155,26 +155,9 @@ def _wait_until_up(engine: str, keeper: subprocess.Popen[bytes]) -> LabFile:
 
 def _clean_up(engine: str) -> None:
     """What a keeper that was killed could not do itself."""
-    groups = ControlGroups.find()
-    for group in groups.leftovers(engine) if groups else ():
-        # Labs of tests and benchmarks have groups here too, while whoever made them lives.
-        keeper = group.name.removeprefix(f"penstock-lab-{engine}-").partition("-")[0]
-        if not (keeper.isdigit() and _is_alive(int(keeper))):
-            group.remove()
+    if groups := ControlGroups.find():
+        groups.clean_up()
     lab_file(engine).unlink(missing_ok=True)
-
-
-def _is_alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    # Ended, and its parent has not asked yet.
-    with suppress(OSError):
-        return ") Z" not in Path(f"/proc/{process}/stat").read_text(encoding="utf-8")
-    return True
 
 
 def _keep(engine: str, machines: str, warm_up_s: float) -> None:

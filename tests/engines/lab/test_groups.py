@@ -81,3 +81,13 @@ def test_a_real_group_holds_a_process_and_ends_it():
         group.remove()
     assert process.wait(5) < 0
     assert not any(folder.exists() for folder in group.folders)
+
+
+def test_groups_of_a_dead_maker_are_removed(tmp_path):
+    groups = ControlGroups((tmp_path,), is_unified=True)
+    dead, mine = groups.make("spark-4194305-m1"), groups.make(f"spark-{os.getpid()}-m1")
+    other = groups.make("notes")
+    groups.clean_up()
+    assert not dead.folders[0].exists()
+    assert mine.folders[0].exists()
+    assert other.folders[0].exists()

@@ -19,6 +19,19 @@ _GONE_WITHIN_S = 5.0
 PREFIX = "penstock-lab"
 
 
+def is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    # Ended, and its parent has not asked yet.
+    with suppress(OSError):
+        return ") Z" not in Path(f"/proc/{process}/stat").read_text(encoding="utf-8")
+    return True
+
+
 @dataclass(frozen=True)
 class ControlGroup:
     """One machine's processes."""
@@ -107,10 +120,12 @@ class ControlGroups:
         folders = tuple(dict.fromkeys(parent / f"{PREFIX}-{name}" for parent in self.parents))
         return ControlGroup(folders, self.is_unified)
 
-    def leftovers(self, name: str) -> list[ControlGroup]:
-        """Groups of a lab of this name that nobody cleaned up."""
-        names = sorted(p.name for p in self.parents[0].glob(f"{PREFIX}-{name}-*") if p.is_dir())
-        return [self.at(name.removeprefix(f"{PREFIX}-")) for name in names]
+    def clean_up(self) -> None:
+        """Remove groups whose maker was killed; their names end in its number and the machine."""
+        for path in sorted(self.parents[0].glob(f"{PREFIX}-*-*-*")):
+            maker = path.name.rsplit("-", 2)[1]
+            if maker.isdigit() and not is_alive(int(maker)):
+                self.at(path.name.removeprefix(f"{PREFIX}-")).remove()
 
     def works(self) -> bool:
         try:

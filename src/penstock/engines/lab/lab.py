@@ -84,6 +84,8 @@ def lab_of(
         # Daemons may still write into it while it goes.
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
         groups = groups or ControlGroups.find()
+        if groups:
+            groups.clean_up()
         lab = Lab(name, tuple(machines), folder, Daemons(folder))
         for machine in machines if groups else ():
             assert groups is not None

@@ -149,6 +149,7 @@ class Runner:
         commits = self.commits
         if number <= commits.last:
             return  # committed by us, not yet by Spark, when the driver died
+        began = time.monotonic()
         rows.sparkSession.conf.set("spark.sql.adaptive.enabled", "false")
         folder = commits.begin(number)
         deployment = self.deployment()
@@ -157,7 +158,9 @@ class Runner:
         memory = Memory(flow, commits)
         told = flow.run(self.source.numbered(rows), memory.known(), folder)
         now = time.monotonic()
-        seconds, self._before = now - self._before, now
+        # Batches at fixed times stand for the time between them, others for what they took.
+        seconds = max(self.every_s, now - began) if self.every_s else now - self._before
+        self._before = now
         made = self._samples(told, seconds)
         _write_lines(folder / SAMPLES, made)
         facts = {"rows": sum(s.produced or 0 for s in made), "seconds": seconds}
