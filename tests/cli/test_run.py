@@ -96,10 +96,13 @@ def test_no_lab_is_up(run, monkeypatch, tmp_path):
 def test_a_file_of_a_dead_lab_is_cleaned_up(run, monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     path = keeper.lab_file("spark")
-    dead = {"engine": "spark", "keeper": 2**22 + 1, "machines": "40", "folder": "", "notes": []}
-    path.write_text(json.dumps(dead), encoding="utf-8")
+    left = tmp_path / "penstock-lab-spark-abc"
+    left.mkdir()
+    dead = {"engine": "spark", "keeper": 2**22 + 1, "machines": "40", "notes": []}
+    path.write_text(json.dumps(dead | {"folder": str(left)}), encoding="utf-8")
     assert run("lab status")[0] == 1
     assert not path.exists()
+    assert not left.exists()
     path.write_text("{", encoding="utf-8")
     assert run("lab status")[0] == 1
     assert not path.exists()

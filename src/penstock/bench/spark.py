@@ -64,8 +64,23 @@ class Compared:
     predicted: dict[str, float]
 
 
-@lru_cache(maxsize=2)
 def _compared(topology: str, machines: str, seconds: float, parts: str) -> Compared:
+    found = _tried(topology, machines, seconds, parts)
+    if isinstance(found, PenstockError):
+        raise found
+    return found
+
+
+@lru_cache(maxsize=2)
+def _tried(topology: str, machines: str, seconds: float, parts: str) -> Compared | PenstockError:
+    """The comparison, or why there is none: a failure that took minutes is not tried again."""
+    try:
+        return _watched(topology, machines, seconds, parts)
+    except PenstockError as error:
+        return error
+
+
+def _watched(topology: str, machines: str, seconds: float, parts: str) -> Compared:
     found = parse_machines(machines)
     with tempfile.TemporaryDirectory() as folder, lab_of("bench", found) as lab:
         circle = _circle(lab, topology, Path(folder))

@@ -84,7 +84,7 @@ def command(
     show(f"{out / 'run'}           results, state and telemetry of the run")
     show(
         f"{out / 'profile.json'}  what was measured; made by: penstock profile "
-        f"{out / 'run' / 'telemetry'}"
+        f"{out / 'run' / 'telemetry'} --warm-up {_WARM_UP_S:g}"
     )
     show(f"{out / 'plan.json'}     the plan; look at it with: penstock show {out / 'plan.json'}")
     show(f"{out / 'plan.svg'}      who runs where; open it in a browser")

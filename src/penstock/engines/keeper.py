@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -29,6 +30,7 @@ from penstock.errors import PenstockError
 
 _STARTS_WITHIN_S = 180.0
 _ENDS_WITHIN_S = 60.0
+_ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 #: Who starts an engine's daemons on the machines of a lab, and says where they are.
 _STARTERS = {
     "spark": "penstock.engines.spark.standalone:start_lab",
@@ -77,7 +79,7 @@ def find(engine: str) -> LabFile | None:
         found = None
     if found is not None and is_alive(found.keeper):
         return found
-    _clean_up(engine)
+    _clean_up(engine, found)
     return None
 
 
@@ -115,7 +117,7 @@ def down(engine: str) -> bool:
         time.sleep(0.1)
     with suppress(ProcessLookupError):
         os.kill(found.keeper, signal.SIGKILL)
-    _clean_up(engine)
+    _clean_up(engine, found)
     return True
 
 
@@ -153,8 +155,10 @@ def _wait_until_up(engine: str, keeper: subprocess.Popen[bytes]) -> LabFile:
     raise PenstockError(f"the {engine} lab did not start within {_STARTS_WITHIN_S:g} s")
 
 
-def _clean_up(engine: str) -> None:
+def _clean_up(engine: str, dead: LabFile | None = None) -> None:
     """What a keeper that was killed could not do itself."""
+    if dead is not None and Path(dead.folder).name.startswith(f"penstock-lab-{engine}-"):
+        shutil.rmtree(dead.folder, ignore_errors=True)
     if groups := ControlGroups.find():
         groups.clean_up()
     lab_file(engine).unlink(missing_ok=True)
@@ -165,10 +169,13 @@ def _keep(engine: str, machines: str, warm_up_s: float) -> None:
     ended: list[int] = []
 
     def end(number: int, _frame: FrameType | None) -> None:
+        # A second one must not cut off the cleaning up after the first.
+        for other in _ENDING:
+            signal.signal(other, signal.SIG_IGN)
         ended.append(number)
         raise SystemExit(0)
 
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    for number in _ENDING:
         signal.signal(number, end)
     told = LabFile(engine, os.getpid(), machines, "")
     try:

@@ -62,14 +62,6 @@ class Commits:
         found: dict[str, object] = json.loads(mark.read_text(encoding="utf-8"))
         return found
 
-    def newest(self, part: str) -> Path | None:
-        """The newest whole batch's part of this name, such as a component's state."""
-        for number in range(self.last, -1, -1):
-            folder = self.batch(number) / part
-            if (self._marks / f"{number:0{_DIGITS}d}.json").exists() and folder.exists():
-                return folder
-        return None
-
     def forget_before(self, part: str, number: int) -> None:
         """State of batches before this one is not needed any more."""
         for earlier in sorted((self.folder / "batches").iterdir()):
