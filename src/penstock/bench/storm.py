@@ -9,6 +9,7 @@ from __future__ import annotations
 import statistics
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -40,10 +41,11 @@ from penstock.telemetry.session import spark_session
 
 #: After the machines are held to their points: what was under way, and compilers that still work.
 _LEFT_OUT_S = 15.0
-_LOOK_S = 20.0
-#: Parts of what the even placement can carry at which costs are measured, each for so long.
-_LEVELS, _LEVEL_S = (0.25, 0.5, 0.75), 45.0
-_SETTLES_S = 5.0
+_LOOK_S = 40.0
+#: Parts of what the even placement can carry at which costs are measured, each for so long. Up and
+#: down: while Java still warms up, everything becomes cheaper with time.
+_LEVELS, _LEVEL_S = (0.5, 0.25, 0.75, 0.25, 0.75, 0.5), 25.0
+_SETTLES_S = 3.0
 
 DEFAULT, DEFAULT_EVEN = "Storm's default", "Storm's default, even shuffle"
 WEIGHTED = "penstock, weighted"
@@ -174,7 +176,7 @@ class _Comparison:
         return tried
 
     def _measure(self) -> tuple[Profile, dict[str, float]]:
-        """Costs at three rates, and what each machine uses beside its workers."""
+        """Costs at several rates, and what each machine uses beside its workers."""
         trial = self.trial
         trial.place(_one_of_each_everywhere(trial.snapshot()))
         trial.feed(FLOOD_PER_S)
@@ -183,7 +185,7 @@ class _Comparison:
         seen = []
         for level in _LEVELS:
             trial.feed(level * most)
-            trial.watch(_SETTLES_S)
+            time.sleep(_SETTLES_S)
             seen.append(trial.watch(_LEVEL_S))
         with tempfile.TemporaryDirectory() as folder:
             write_lines(seen, Path(folder))
