@@ -11,6 +11,7 @@ from penstock.report.page.document import (
     Block,
     Document,
     Figure,
+    Items,
     KeyFigures,
     Note,
     Number,
@@ -44,6 +45,9 @@ def _lines(block: Block) -> Iterator[Line]:
         for part in block.parts:
             if isinstance(part, Number):
                 yield ("paragraph", "", "", *_number(part))
+    elif isinstance(block, Items):
+        for item in block.items:
+            yield from _lines(item)
     elif isinstance(block, Note):
         yield ("note", "", "", "", _text(block.text), "", "", "text")
     elif isinstance(block, KeyFigures):

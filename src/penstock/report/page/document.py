@@ -114,6 +114,13 @@ class Paragraph:
 
 
 @dataclass(frozen=True, slots=True)
+class Items:
+    """A list of short paragraphs."""
+
+    items: tuple[Paragraph, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class KeyFigure:
     """One number that the reader should see first."""
 
@@ -150,7 +157,7 @@ class Note:
     tone: Tone = Tone.PLAIN
 
 
-Block: TypeAlias = Paragraph | Table | Figure | Note | KeyFigures
+Block: TypeAlias = Paragraph | Items | Table | Figure | Note | KeyFigures
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +199,9 @@ class Document:
 def _numbers(block: Block) -> Iterator[Number]:
     if isinstance(block, Paragraph):
         yield from (part for part in block.parts if isinstance(part, Number))
+    elif isinstance(block, Items):
+        for item in block.items:
+            yield from _numbers(item)
     elif isinstance(block, KeyFigures):
         yield from (figure.number for figure in block.figures)
     elif isinstance(block, Table):

@@ -12,6 +12,7 @@ from penstock.report.page.document import (
     Block,
     Document,
     Figure,
+    Items,
     KeyFigures,
     Note,
     Number,
@@ -104,7 +105,9 @@ def _legend(page: Document) -> str:
 
 def _block(block: Block, number_figure: Callable[[], int]) -> str:
     if isinstance(block, Paragraph):
-        return f"<p>{''.join(_part(part) for part in block.parts)}</p>"
+        return f"<p>{_words(block)}</p>"
+    if isinstance(block, Items):
+        return f"<ul>{''.join(f'<li>{_words(item)}</li>' for item in block.items)}</ul>"
     if isinstance(block, Note):
         return f'<p class="note {block.tone}">{escape(block.text)}</p>'
     if isinstance(block, KeyFigures):
@@ -112,6 +115,10 @@ def _block(block: Block, number_figure: Callable[[], int]) -> str:
     if isinstance(block, Figure):
         return _figure(block, number_figure())
     return _table(block)
+
+
+def _words(block: Paragraph) -> str:
+    return "".join(_part(part) for part in block.parts)
 
 
 def _key_figures(block: KeyFigures) -> str:
@@ -136,10 +143,13 @@ def _figure(figure: Figure, number: int) -> str:
 
 
 def _own_ids(svg: str, prefix: str) -> str:
-    """Several pictures share a page, so their ids must differ."""
-    svg = re.sub(r'\bid="', f'id="{prefix}', svg)
-    svg = re.sub(r'href="#', f'href="#{prefix}', svg)
-    return svg.replace("url(#", f"url(#{prefix}")
+    """Several pictures share a page, so their ids must differ. Words are left as they are."""
+
+    def own(tag: re.Match[str]) -> str:
+        renamed = re.sub(r'\b(id="|href="#)', rf"\g<1>{prefix}", tag.group())
+        return renamed.replace("url(#", f"url(#{prefix}")
+
+    return re.sub(r"<[^>]+>", own, svg)
 
 
 def _table(table: Table) -> str:

@@ -9,6 +9,7 @@ from penstock.report.page.document import (
     Block,
     Document,
     Figure,
+    Items,
     KeyFigures,
     Note,
     Number,
@@ -37,6 +38,8 @@ def _block(block: Block) -> dict[str, Any]:
     if isinstance(block, Paragraph):
         numbers = [cell(part) for part in block.parts if isinstance(part, Number)]
         return {"kind": "paragraph", "text": words(block), "numbers": numbers}
+    if isinstance(block, Items):
+        return {"kind": "items", "items": [_block(item) for item in block.items]}
     if isinstance(block, Note):
         return {"kind": "note", "text": block.text, "tone": str(block.tone)}
     if isinstance(block, KeyFigures):

@@ -11,6 +11,7 @@ from penstock.report.page.document import (
     Block,
     Document,
     Figure,
+    Items,
     KeyFigures,
     Note,
     Number,
@@ -74,6 +75,9 @@ def to_latex(page: Document) -> str:
 def _block(block: Block) -> str:
     if isinstance(block, Paragraph):
         return "".join(_text(part_text(part)) for part in block.parts) + "\n"
+    if isinstance(block, Items):
+        items = [rf"\item {_block(item)}" for item in block.items]
+        return "\n".join([r"\begin{itemize}", *items, r"\end{itemize}"])
     if isinstance(block, Note):
         return rf"\begin{{quote}}{_text(block.text)}\end{{quote}}"
     if isinstance(block, KeyFigures):

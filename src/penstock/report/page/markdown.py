@@ -10,6 +10,7 @@ from penstock.report.page.document import (
     Block,
     Document,
     Figure,
+    Items,
     KeyFigures,
     Note,
     Number,
@@ -41,6 +42,8 @@ def to_markdown(page: Document) -> str:
 def _block(block: Block) -> str:
     if isinstance(block, Paragraph):
         return "".join(_text(part_text(part)) for part in block.parts)
+    if isinstance(block, Items):
+        return "\n".join(f"- {_block(item)}" for item in block.items)
     if isinstance(block, Note):
         return f"> {_text(block.text)}"
     if isinstance(block, KeyFigures):

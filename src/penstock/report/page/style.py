@@ -24,6 +24,7 @@ h1 { font-size: 1.6rem; line-height: 1.2; margin: 0.5rem 0 0.25rem; }
 h2 { font-size: 1.2rem; margin: 2.5rem 0 0.5rem; padding-top: 0.5rem;
      border-top: 1px solid var(--line); }
 p { margin: 0.5rem 0; max-width: 44rem; }
+main ul { margin: 0.5rem 0; padding-left: 1.2rem; max-width: 44rem; }
 .subtitle, .caption, figcaption, .legend, summary { color: var(--faint); font-size: 0.9rem; }
 .caption { margin: 1rem 0 0.25rem; }
 nav ul { list-style: none; display: flex; flex-wrap: wrap; gap: 0.25rem 1rem; margin: 0.75rem 0;
