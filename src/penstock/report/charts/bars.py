@@ -10,16 +10,17 @@ from penstock.report.charts.canvas import (
     ACCENT,
     COLOURS,
     FAINT,
+    GROUND,
     INK,
     LINE,
+    PHONE,
     SOFT,
     Sheet,
     cut,
     drawn,
 )
 
-_ROW, _BAR = 30, 16
-_FOOT = 34
+_BAR = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,72 +47,105 @@ class Mark:
     words: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """Where bars begin, how long the longest is, and how high a row is."""
+
+    left: float
+    plot: float
+    most: float
+    row: int
+    #: On a phone the words stand above the bar and not beside it.
+    above: bool
+
+    def x_of(self, value: float) -> float:
+        return self.left + self.plot * value / self.most
+
+
 def bars_svg(bars: Sequence[Bar], marks: Sequence[Mark], unit: str, width: int) -> str:
     """One bar each; marks are dashed lines named below the bars."""
-    longest = max((len(bar.name) for bar in bars), default=4)
-    phone = width < 500
-    left = min(7.4 * longest + 12, 0.34 * width)
-    # Room for the words behind the longest bar.
-    right = 8 + 6.6 * max((len(bar.words) for bar in bars), default=0)
-    most = max([b.high or b.value or 0.0 for b in bars] + [mark.value for mark in marks] + [1e-300])
-    plot = max(width - left - right, 60.0)
+    frame = _frame(bars, marks, width)
     shown = sorted(marks, key=lambda mark: mark.value)
-    bottom = _ROW * len(bars) + 6
-    height = bottom + 15 * len(shown) + _FOOT - 14
-
-    def x_of(value: float) -> float:
-        return left + plot * value / most
+    bottom = frame.row * len(bars) + 6
+    height = bottom + 15 * len(shown) + 22
 
     def paint(sheet: Sheet) -> None:
         axes = sheet.bare()
-        for row, bar in enumerate(bars):
-            _bar(axes, sheet, bar, 6 + _ROW * row, left, x_of)
         for level, mark in enumerate(shown):
-            _mark(axes, sheet, mark, x_of(mark.value), bottom, level)
-        axes.text(
-            left, height - 6, unit, size=sheet.size - (2 if phone else 1), color=FAINT, va="bottom"
-        )
+            _mark(axes, sheet, mark, frame.x_of(mark.value), bottom, level)
+        for number, bar in enumerate(bars):
+            _bar(axes, sheet, bar, 6 + frame.row * number, frame)
+        axes.text(frame.left, height - 4, unit, size=sheet.size - 1, color=FAINT, va="bottom")
 
     return drawn(width, height, paint)
 
 
-def _bar(axes: Any, sheet: Sheet, bar: Bar, top: float, left: float, x_of: Any) -> None:
+def _frame(bars: Sequence[Bar], marks: Sequence[Mark], width: int) -> _Frame:
+    ends = [bar.high or bar.value or 0.0 for bar in bars] + [mark.value for mark in marks]
+    most = max([*ends, 1e-300])
+    if width < PHONE:
+        return _Frame(1, width - 3.0, most, 40, above=True)
+    longest = max((len(bar.name) for bar in bars), default=4)
+    left = min(7.6 * longest + 14, 0.34 * width)
+    # Room for the words behind the longest bar.
+    right = 12 + 7.2 * max((len(bar.words) for bar in bars), default=0)
+    return _Frame(left, max(width - left - right, 60.0), most, 30, above=False)
+
+
+def _bar(axes: Any, sheet: Sheet, bar: Bar, top: float, frame: _Frame) -> None:
     from matplotlib.patches import Rectangle
 
+    left, weight = frame.left, "bold" if bar.strong else "normal"
+    if frame.above:
+        top += 16
     middle = top + _BAR / 2
-    weight = "bold" if bar.strong else "normal"
-    name = cut(bar.name, left - 10, sheet.size)
-    axes.text(
-        left - 8, middle, name, size=sheet.size, weight=weight, ha="right", va="center_baseline",
-        color=INK,
-    )  # fmt: skip
     end = left
     if bar.value is not None:
-        end = x_of(bar.value)
+        end = frame.x_of(bar.value)
         fill = "none" if bar.hollow else ACCENT if bar.strong else COLOURS[4]
         axes.add_patch(
-            Rectangle((left, top), end - left, _BAR, facecolor=fill, edgecolor=ACCENT, linewidth=1)
-        )
+            Rectangle(
+                (left, top), end - left, _BAR, facecolor=fill, edgecolor=ACCENT, linewidth=1,
+                zorder=2,
+            )
+        )  # fmt: skip
     if bar.low is not None and bar.high is not None and bar.high > bar.low:
-        low, high = x_of(bar.low), x_of(bar.high)
-        axes.plot([low, high], [middle, middle], color=INK, linewidth=1.4)
+        low, high = frame.x_of(bar.low), frame.x_of(bar.high)
+        axes.plot([low, high], [middle, middle], color=INK, linewidth=1.4, zorder=3)
         for x in (low, high):
-            axes.plot([x, x], [middle - 4, middle + 4], color=INK, linewidth=1.4)
+            axes.plot([x, x], [middle - 4, middle + 4], color=INK, linewidth=1.4, zorder=3)
         end = max(end, high)
-    axes.text(
-        end + 6, middle, bar.words, size=sheet.size, weight=weight, va="center_baseline", color=INK
-    )
+    _name_and_words(axes, sheet, bar, (left, end), middle, frame.above, weight)
+
+
+def _name_and_words(
+    axes: Any,
+    sheet: Sheet,
+    bar: Bar,
+    ends: tuple[float, float],
+    middle: float,
+    above: bool,
+    weight: str,
+) -> None:
+    left, end = ends
+    style = {"size": sheet.size, "weight": weight, "va": "center_baseline", "color": INK}
+    behind = {"facecolor": GROUND, "edgecolor": "none", "pad": 0.0}
+    if above:
+        room = sheet.width - 7.2 * len(bar.words) - 12
+        line = middle - _BAR / 2 - 9
+        axes.text(left, line, cut(bar.name, room, sheet.size), **style)
+        axes.text(sheet.width - 1, line, bar.words, ha="right", bbox=behind, **style)
+        return
+    axes.text(left - 8, middle, cut(bar.name, left - 12, sheet.size), ha="right", **style)
+    axes.text(end + 6, middle, bar.words, bbox=behind, **style)
 
 
 def _mark(axes: Any, sheet: Sheet, mark: Mark, x: float, bottom: float, level: int) -> None:
     low = bottom + 12 + 15 * level
-    axes.plot([x, x], [0, low - 9], color=INK, linewidth=1, linestyle=(0, (4, 3)))
-    width = 6.4 * len(mark.words)
-    side = "right" if x > width else "left"
-    shift = -2 if side == "right" and x + width / 2 > sheet.width else 0
-    if not shift and x + width / 2 < sheet.width and x - width / 2 > 0:
-        side = "center"
-    axes.text(x + shift, low, mark.words, size=sheet.size - 1, ha=side, va="center_baseline")
+    axes.plot([x, x], [0, low - 9], color=INK, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
+    half = 3.6 * len(mark.words)
+    side = "right" if x + half > sheet.width else "left" if x < half else "center"
+    axes.text(x, low, mark.words, size=sheet.size - 1, ha=side, va="center_baseline")
 
 
 @dataclass(frozen=True, slots=True)

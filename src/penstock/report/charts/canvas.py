@@ -24,6 +24,8 @@ _ROLES = {
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#999999")
 #: From empty to full: the lightness says it, too, and it is made for all colour vision.
 HEAT = "cividis"
+#: More than full.
+OVER = "#D55E00"
 #: Below this width a chart is meant for a phone.
 PHONE = 500
 

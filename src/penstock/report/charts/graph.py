@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.report.charts.canvas import ACCENT, FAINT, INK, LINE, SOFT, Sheet, cut, drawn
+from penstock.report.charts.canvas import ACCENT, FAINT, GROUND, INK, LINE, SOFT, Sheet, cut, drawn
 from penstock.report.charts.layers import in_order, layers
 
 _MOST_LAYERS, _MOST_IN_LAYER = 7, 8
@@ -57,7 +57,7 @@ def _layered(
     places: dict[int, tuple[float, float]] = {}
     for x, layer in enumerate(found):
         top = (height - len(layer) * (_BOX_HEIGHT + _GAP) + _GAP) / 2
-        left = x * (width - box) / max(len(found) - 1, 1)
+        left = 1 + x * (width - box - 2) / max(len(found) - 1, 1)
         for y, node in enumerate(layer):
             places[node] = (left, top + y * (_BOX_HEIGHT + _GAP))
 
@@ -108,7 +108,11 @@ def _label(
     y = y1 + 0.75 * (y2 - y1) + (_BOX_HEIGHT - 8) / 2 - 5
     if x2 <= x1:
         x, y = (x1 + x2 + box) / 2, max(y1, y2) + _BOX_HEIGHT + 8
-    axes.text(x, y, edge.label, size=size - 2, color=FAINT, ha="center", va="bottom")
+    behind = {"facecolor": GROUND, "edgecolor": "none", "pad": 0.5}
+    axes.text(
+        x, y + 5, edge.label, size=size - 2, color=FAINT, ha="center", va="center_baseline",
+        bbox=behind,
+    )  # fmt: skip
 
 
 def _box(

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from penstock.report.charts.canvas import FAINT, HEAT, INK, LINE, Sheet, cut, drawn
+from penstock.report.charts.canvas import FAINT, HEAT, INK, LINE, OVER, Sheet, cut, drawn
 
 #: Up to so many machines get a line each.
 MOST_LINES = 30
@@ -17,6 +17,10 @@ MOST_LINES = 30
 _LEAST_FOR_NUMBER = 24
 #: More cells than this are drawn as one image.
 _MOST_CELLS = 400
+#: Above this it is more than full, not a matter of rounding.
+_FULL = 1.0 + 1e-6
+#: Height of the key of colours.
+_KEY = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,8 @@ def _colour(part: float) -> tuple[Any, str]:
 
     if np.isnan(part):
         return "none", FAINT
+    if part > _FULL:
+        return OVER, "#000000"
     chosen = colormaps[HEAT](min(max(part, 0.0), 1.0))
     bright = 0.299 * chosen[0] + 0.587 * chosen[1] + 0.114 * chosen[2]
     return chosen, "#000000" if bright > 0.5 else "#ffffff"
@@ -107,10 +113,25 @@ def _field(machines: Sequence[tuple[str, str]], gauges: Sequence[Gauge], width: 
     block = y + 30
 
     def paint(sheet: Sheet) -> None:
+        _key(sheet)
         for number, gauge in enumerate(gauges):
-            _gauge(sheet, gauge, groups, number * block, size, columns)
+            _gauge(sheet, gauge, groups, _KEY + number * block, size, columns)
 
-    return drawn(width, block * len(gauges), paint)
+    return drawn(width, _KEY + block * len(gauges), paint)
+
+
+def _key(sheet: Sheet) -> None:
+    """Which colour is how much."""
+    from matplotlib.patches import Rectangle
+
+    axes = sheet.bare()
+    axes.add_patch(Rectangle((190, 3), 14, 12, color=OVER))
+    axes.text(209, 9, "more than full", size=sheet.size - 1, color=FAINT, va="center_baseline")
+    axes.text(0, 9, "0 %", size=sheet.size - 1, color=FAINT, va="center_baseline")
+    axes.text(148, 9, "100 %", size=sheet.size - 1, color=FAINT, va="center_baseline")
+    scale = sheet.axes(30, 3, 110, 12)
+    scale.imshow(np.linspace(0, 1, 64)[None, :], aspect="auto", cmap=HEAT, interpolation="none")
+    scale.axis("off")
 
 
 def _cell_size(machines: int, width: int) -> float:
@@ -166,11 +187,13 @@ def _cells(
 def _image(sheet: Sheet, parts: np.ndarray, top: float, size: float, columns: int) -> None:
     """One image with a pixel for each machine, and lines between them."""
     from matplotlib import colormaps
+    from matplotlib.colors import to_rgba
 
     rows = -(-len(parts) // columns)
     wide = columns if rows > 1 else len(parts)
     colours = np.zeros((rows * wide, 4))
     colours[: len(parts)] = colormaps[HEAT](np.clip(np.nan_to_num(parts), 0.0, 1.0))
+    colours[: len(parts)][parts > _FULL] = to_rgba(OVER)
     colours[: len(parts), 3] = np.where(np.isnan(parts), 0.0, 1.0)
     axes = sheet.axes(0, top, wide * size, rows * size)
     axes.imshow(colours.reshape(rows, wide, 4), interpolation="none", aspect="auto")

@@ -10,7 +10,7 @@ import numpy as np
 
 from penstock.report.charts.canvas import COLOURS, FAINT, HEAT, INK, LINE, Sheet, cut, drawn
 
-_PANEL, _GAP = 110, 46
+_PANEL, _GAP = 110, 52
 _STRIP = 14
 _LEFT, _RIGHT, _FOOT = 56, 10, 34
 #: One in so many moments is told apart on a sheet.
@@ -43,11 +43,11 @@ def over_time_svg(
     """All panels over the same time; ``times_s`` are the ends of the moments."""
     rows = len(strips.names) if strips else 0
     strips_height = rows * _STRIP + _GAP if rows else 0
-    height = len(panels) * (_PANEL + _GAP) + strips_height + _FOOT - _GAP + 40
+    height = len(panels) * (_PANEL + _GAP) + strips_height + _FOOT - _GAP + 52
 
     def paint(sheet: Sheet) -> None:
         plot = width - _LEFT - _RIGHT
-        top = 36.0
+        top = 42.0
         axes = None
         for panel in panels:
             axes = sheet.axes(_LEFT, top, plot, _PANEL)
@@ -65,7 +65,7 @@ def over_time_svg(
 
 def _title(axes: Any, sheet: Sheet, text: str, y: float) -> None:
     axes.annotate(
-        text, (0, 1), (0, y), xycoords="axes fraction", textcoords="offset points",
+        text, (0, 1), (4 - _LEFT, y), xycoords="axes fraction", textcoords="offset points",
         size=sheet.size, weight="bold", va="bottom",
     )  # fmt: skip
 
@@ -90,21 +90,21 @@ def _panel(axes: Any, sheet: Sheet, panel: Panel, times_s: Sequence[float]) -> N
     )
     axes.grid(axis="y")
     axes.tick_params(labelbottom=False, bottom=False)
-    _title(axes, sheet, panel.title, 16)
+    _title(axes, sheet, panel.title, 21)
 
 
 def _legend(axes: Any, sheet: Sheet, panel: Panel) -> None:
     """The names of the lines in one row above the plot, each after a piece of its line."""
-    at = 0.0
+    at = 4.0 - _LEFT
     for number, (name, _) in enumerate(panel.lines):
         colour, dashes = COLOURS[number % len(COLOURS)], _DASHES[number % len(_DASHES)]
         width = axes.bbox.width
         axes.plot(
-            [at / width, (at + 18) / width], [1 + 8 / _PANEL] * 2, transform=axes.transAxes,
+            [at / width, (at + 18) / width], [1 + 13 / _PANEL] * 2, transform=axes.transAxes,
             color=colour, linestyle=dashes, linewidth=1.8, clip_on=False,
         )  # fmt: skip
         axes.annotate(
-            name, (0, 1), (at + 22, 8), xycoords="axes fraction", textcoords="offset points",
+            name, (0, 1), (at + 22, 13), xycoords="axes fraction", textcoords="offset points",
             size=sheet.size - 1, color=INK, va="center_baseline",
         )  # fmt: skip
         at += 34 + 6.4 * len(name)

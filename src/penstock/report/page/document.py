@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -95,7 +95,26 @@ class Table:
     def is_numeric(self, index: int) -> bool:
         """Whether a column holds numbers, and is set to the right."""
         found = [row[index] for row in self.rows if row[index] is not None]
-        return bool(found) and all(isinstance(c, (float, int, Number)) for c in found)
+        if not found:
+            return bool(self.columns[index].unit)
+        return all(isinstance(c, (float, int, Number)) for c in found)
+
+    def without_unknown(self) -> Table:
+        """The same without columns in which nothing is known."""
+        known = [
+            i
+            for i in range(len(self.columns))
+            if any(_is_known(row[i]) for row in self.rows) or not self.rows
+        ]
+        return replace(
+            self,
+            columns=tuple(self.columns[i] for i in known),
+            rows=tuple(tuple(row[i] for i in known) for row in self.rows),
+        )
+
+
+def _is_known(cell: Cell) -> bool:
+    return cell is not None and not (isinstance(cell, Number) and cell.value is None)
 
 
 def _typed(cell: Cell, column: Column) -> str | Number | Tag:

@@ -99,7 +99,7 @@ def _section(section: Section, name: str, number_figure: Callable[[], int]) -> s
 def _legend(page: Document) -> str:
     marked = [source for source in page.sources if source is not Source.RUN]
     told = [f'<span class="mark">{MARKS[s]}</span> {MEANINGS[s]}' for s in marked]
-    rest = f"{'all other' if told else 'all'} numbers: {MEANINGS[Source.RUN]}"
+    rest = f"{'all other' if told else 'All'} numbers are {MEANINGS[Source.RUN]}"
     return f'<p class="legend">{"; ".join([*told, rest])}.</p>'
 
 
@@ -123,7 +123,8 @@ def _words(block: Paragraph) -> str:
 
 def _key_figures(block: KeyFigures) -> str:
     tiles = "".join(
-        f"<div><dt>{escape(one.name)}</dt><dd>{_part(one.number)}"
+        f"<div><dt>{escape(one.name)}</dt><dd>{_part(one.number, with_unit=False)}"
+        + (f' <span class="unit">{escape(one.number.unit)}</span>' if one.number.unit else "")
         + (f"<small>{escape(one.about)}</small>" if one.about else "")
         + "</dd></div>"
         for one in block.figures

@@ -68,7 +68,7 @@ def to_latex(page: Document) -> str:
         parts += [_block(block) for block in section.blocks]
     legend = [f"{_text(MARKS[s])} {MEANINGS[s]}" for s in page.sources if s is not Source.RUN]
     if legend:
-        parts.append("; ".join([*legend, "all other numbers: " + MEANINGS[Source.RUN]]) + ".")
+        parts.append("; ".join([*legend, "all other numbers are " + MEANINGS[Source.RUN]]) + ".")
     return "\n".join([*parts, r"\end{document}", ""])
 
 

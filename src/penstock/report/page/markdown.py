@@ -35,7 +35,7 @@ def to_markdown(page: Document) -> str:
         parts += [_block(block) for block in section.blocks]
     legend = [f"{MARKS[s]} {MEANINGS[s]}" for s in page.sources if s is not Source.RUN]
     if legend:
-        parts.append("; ".join([*legend, "all other numbers: " + MEANINGS[Source.RUN]]) + ".")
+        parts.append("; ".join([*legend, "all other numbers are " + MEANINGS[Source.RUN]]) + ".")
     return "\n\n".join(parts) + "\n"
 
 

@@ -36,16 +36,19 @@ a { color: var(--blue); }
 .tiles dt { color: var(--faint); font-size: 0.85rem; }
 .tiles dd { margin: 0; font-size: 1.3rem; font-weight: 600; line-height: 1.3;
             font-variant-numeric: tabular-nums; }
+.tiles .unit { font-size: 0.85rem; font-weight: 400; white-space: nowrap; }
 .tiles small { display: block; font-size: 0.8rem; font-weight: 400; color: var(--faint); }
 .scroll { overflow-x: auto; max-width: 100%; margin: 0.25rem 0 1rem; }
 .scroll:focus-visible { outline: 2px solid var(--blue); }
 details .scroll { max-height: 32rem; overflow-y: auto; }
-table { border-collapse: collapse; font-size: 0.9rem; font-variant-numeric: tabular-nums;
-        overflow-wrap: normal; }
+table { border-collapse: collapse; width: max-content; font-size: 0.9rem;
+        font-variant-numeric: tabular-nums; overflow-wrap: normal; }
 th, td { text-align: left; padding: 0.3rem 0.9rem 0.3rem 0; vertical-align: top;
          border-bottom: 1px solid var(--line); max-width: 22rem; }
 td bdi { overflow-wrap: anywhere; display: inline-block; max-width: 22rem; min-width: 3rem; }
-th { vertical-align: bottom; font-weight: 600; }
+th, th.number { vertical-align: bottom; font-weight: 600; max-width: 8rem; white-space: normal; }
+th:first-child, td:first-child { position: sticky; left: 0; background: var(--ground); }
+@media (max-width: 700px) { td:first-child { max-width: 9rem; } }
 th .unit { display: block; font-weight: 400; color: var(--faint); white-space: nowrap; }
 .number { text-align: right; white-space: nowrap; }
 figure { margin: 1rem 0; }
@@ -67,6 +70,7 @@ footer { margin-top: 2.5rem; border-top: 1px solid var(--line); }
   .wide { display: none; } .narrow { display: block; }
   h1 { font-size: 1.35rem; }
   .tiles { grid-template-columns: 1fr 1fr; gap: 0.5rem; }
+  .tiles dd { font-size: 1.1rem; } .tiles div { padding: 0.5rem 0.6rem; }
 }
 @media (max-width: 330px) { .tiles { grid-template-columns: 1fr; } }
 @media print {
@@ -80,6 +84,8 @@ footer { margin-top: 2.5rem; border-top: 1px solid var(--line); }
   .scroll { overflow: visible; max-height: none; }
   table { font-size: 8pt; }
   thead { display: table-header-group; }
+  th:first-child, td:first-child { position: static; }
+  details::details-content { content-visibility: visible; display: block; }
   h2 { break-after: avoid; } figure, tr, .tiles, .note { break-inside: avoid; }
 }
 """

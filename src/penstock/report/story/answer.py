@@ -6,6 +6,7 @@ import numpy as np
 
 from penstock.evaluate.predict import RATE_ASKED_FOR
 from penstock.model.plan import Contingency
+from penstock.model.profile import Origin
 from penstock.report.page import (
     Block,
     Items,
@@ -40,9 +41,18 @@ def answer(found: Findings) -> Section:
     steps = _next_steps(found)
     if steps:
         blocks += [paragraph("What to do next:"), Items(tuple(steps))]
-    remarks = [*found.remarks, *plan.notes, *trust_notes(plan)]
+    remarks = [*found.remarks, *_costs(found), *plan.notes, *trust_notes(plan)]
     blocks += [Note(f"{text[:1].upper()}{text[1:]}.") for text in remarks]
     return Section("The answer", tuple(blocks))
+
+
+def _costs(found: Findings) -> list[str]:
+    """Rates are worked out here, but the costs behind them may be somebody else's."""
+    profile = found.plan.problem.profile
+    if profile is None or profile.origin is Origin.MEASURED:
+        return []
+    told = f"the costs per tuple are {profile.origin.value} ones (profile {profile.name})"
+    return [f"{told}, not measured on these machines"]
 
 
 def _key_figures(found: Findings) -> KeyFigures:
@@ -58,8 +68,8 @@ def _key_figures(found: Findings) -> KeyFigures:
         proven = "proven optimal" if plan.predicted.proven_optimal else "of what no plan can exceed"
         figures.append(KeyFigure("How good", percent(1 - gap, found.certificate), proven))
     machines = len(plan.problem.cluster.machines)
-    figures.append(KeyFigure("Machines in use", Number(facts.machines_used), f"of {machines}"))
-    figures.append(KeyFigure("Instances", Number(facts.instances), f"{facts.workers} processes"))
+    figures.append(KeyFigure("Machines in use", Number(facts.machines_used), f"of {machines:,}"))
+    figures.append(KeyFigure("Instances", Number(facts.instances), f"{facts.workers:,} processes"))
     worst = _worst_loss(plan.if_lost)
     if worst is not None and found.rate_per_s:
         left = (worst.rate_left_per_s or 0.0) / found.rate_per_s
@@ -93,7 +103,7 @@ def _sentences(found: Findings) -> list[Paragraph]:
         paragraph(
             f"The plan by {plan.scheduler} carries ",
             Number(rate, _RATE),
-            f" for as long as you like. It is limited by {plan.predicted.limited_by}.",
+            f", sustained. It is limited by {plan.predicted.limited_by}.",
         )
     ]
     if bound is None:
@@ -112,16 +122,14 @@ def _sentences(found: Findings) -> list[Paragraph]:
             told,
             " Its dual prices were checked here, so it does not hang on the solver's rounding.",
         )
+    most = Number(bound, _RATE, found.certificate)
+    if plan.predicted.gap is None:
+        told = ". How far this one is from that is not said, because it breaks limits."
+        return [*lines, paragraph("No plan that keeps the limits can exceed ", most, told)]
+    leaves = percent(plan.predicted.gap, found.certificate)
     return [
         *lines,
-        paragraph(
-            "No plan can exceed ",
-            Number(bound, _RATE, found.certificate),
-            "; this one leaves ",
-            percent(plan.predicted.gap, found.certificate),
-            " of that.",
-            *tail,
-        ),
+        paragraph("No plan can exceed ", most, "; this one leaves ", leaves, " of that.", *tail),
     ]
 
 
@@ -180,8 +188,8 @@ def _another_machine(found: Findings) -> list[Paragraph]:
         return [paragraph("No machine more of the types there are would help.")]
     return [
         paragraph(
-            f"If more is needed, the machine to add is a {cluster.types[best].name}: one more can "
-            "add up to ",
+            f"If more is needed, the machine type to add is {cluster.types[best].name}: one more "
+            "can add up to ",
             Number(gain, _RATE),
             ".",
         )

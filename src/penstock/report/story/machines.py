@@ -85,7 +85,8 @@ def _figure(use: _Use) -> Figure:
     named = [(one.name, one.type) for one in use.machines]
     lacking = {"CPU", "memory", "network"} - {gauge.name for gauge in gauges}
     caption = (
-        "Part in use of every machine, from dark blue (idle) to yellow (full), at the plan's rate."
+        "Part in use of every machine at the plan's rate, from dark blue (idle) to yellow (full); "
+        "orange is more than there is."
     )
     if lacking:
         caption += f" Not known from the files: {' and '.join(sorted(lacking))}."
@@ -134,7 +135,7 @@ def _by_type(use: _Use) -> Table:
         Column("mean memory", "%"),
         Column("mean network", "%"),
     )
-    return Table("Machines by type", columns, tuple(rows))
+    return Table("Machines by type", columns, tuple(rows)).without_unknown()
 
 
 def _mean(values: np.ndarray) -> float | None:
@@ -173,7 +174,8 @@ def _all(use: _Use, labels: tuple[str, ...]) -> Table:
         Column("receives", "Mb/s"),
         Column("runs"),
     )
-    return Table("Every machine", columns, tuple(rows), folded=len(rows) > MOST_LINES // 2)
+    folded = len(rows) > MOST_LINES // 2
+    return Table("Every machine", columns, tuple(rows), folded).without_unknown()
 
 
 def _known(value: float) -> float | None:

@@ -80,11 +80,14 @@ def _figure(one: Simulation, source: Source) -> Figure:
     mean = one.utilisation.mean(axis=0)
     busiest = np.argsort(-mean, kind="stable")[:_MOST_STRIPS]
     strips = Strips(
-        "CPU of the busiest machines, dark blue 0 to yellow 100 %",
+        "CPU of the busiest machines",
         [one.machines[m] for m in busiest],
         one.utilisation[:, busiest],
     )
-    caption = "Rates, latency and CPU over the simulated time."
+    caption = (
+        "Rates, latency and CPU over the simulated time; the strips go from dark blue (idle) to "
+        "yellow (full)."
+    )
     alt = (
         f"Completed {rate(min(one.completed_per_s))} to {rate(max(one.completed_per_s))} tuples/s; "
         f"busiest machine {one.machines[int(busiest[0])]}, mean {100 * mean[busiest[0]]:.0f} %."

@@ -125,14 +125,14 @@ def _table(found: Findings) -> Table:
         Column("instances"),
         Column("machines"),
         Column("mean CPU", "%"),
-        Column("tuples that leave the process", "%"),
+        Column("tuples that leave their process", "%"),
         Column("latency, estimated", "ms"),
         Column("power", "W"),
         Column("time to plan", "s"),
     )
     told = f"mean over {found.seeds} seeds, in brackets least to most" if found.seeds > 1 else ""
     caption = "The schedulers' plans" + (f" ({told})" if told else "")
-    return Table(caption, columns, tuple(rows))
+    return Table(caption, columns, tuple(rows)).without_unknown()
 
 
 def _median(values: Sequence[float | None]) -> float | None:

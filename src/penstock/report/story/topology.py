@@ -113,7 +113,9 @@ def _figure(
         f"{node.name}: {node.lines[0]}"
         for node in nodes[:12]
     )  # fmt: skip
-    caption = f"{topology.name}: components with their input and streams with their tuples/s."
+    caption = (
+        f"{topology.name}: components with their input; streams are wider the more they carry."
+    )
     if found.standing is not None:
         caption += " The bar of a component shows how full its fullest machine or thread is."
     return Figure(caption, f"{topology.name}. {alt}.", lambda width: graph_svg(nodes, edges, width))
@@ -172,7 +174,7 @@ def _components(found: Findings, counts: list[int], loads: list[float | None]) -
         Column("of all CPU", "%"),
         Column("fullest place", "%"),
     )
-    return Table("Components", columns, tuple(rows))
+    return Table("Components", columns, tuple(rows)).without_unknown()
 
 
 def _stream_table(found: Findings, streams: list[_StreamLoad]) -> Table:
@@ -201,4 +203,4 @@ def _stream_table(found: Findings, streams: list[_StreamLoad]) -> Table:
         Column("traffic", "Mb/s"),
         Column("to other machines", "%"),
     )
-    return Table("Streams", columns, tuple(rows), folded=len(rows) > 12)
+    return Table("Streams", columns, tuple(rows), folded=len(rows) > 12).without_unknown()
