@@ -28,9 +28,9 @@ from penstock.model.outcome import Outcome
 from penstock.model.plan import Plan
 from penstock.model.problem import Problem
 from penstock.report.facts import Facts, facts
-from penstock.report.page import Source
+from penstock.report.page import Document, Source
 from penstock.report.simulation import simulation_to_dict
-from penstock.report.story import Findings, Rival
+from penstock.report.story import Findings, Rival, build
 from penstock.schedulers.base import Budget
 from penstock.simulate.compiled import has_numba
 from penstock.simulate.scenario import Scenario
@@ -55,6 +55,8 @@ class Wanted:
     simulation: Simulation | None = None
     simulate: bool = True
     runs: int = 3
+    #: Answers with the first seed that are there already, by scheduler.
+    known: Mapping[str, api.Planned] = field(default_factory=dict)
     budget: Callable[[], Budget] = Budget
     stop: Callable[[], bool] = lambda: False
     progress: Callable[[str], None] = lambda _text: None
@@ -97,8 +99,8 @@ def report_on_problem(problem: Problem, scheduler: str, wanted: Wanted) -> Findi
     if planned.plan is None:
         reasons = [str(shortfall) for shortfall in planned.outcome.shortfalls]
         raise InputError(*(f"{scheduler} finds no plan: {reason}" for reason in reasons or ["?"]))
-    known = {scheduler: planned}
-    rivals = _compared(planned.problem, replace(wanted, schedulers=names), bound, remarks, known)
+    asked = replace(wanted, schedulers=names, known={**wanted.known, scheduler: planned})
+    rivals = _compared(planned.problem, asked, bound, remarks)
     return _findings(planned.plan, planned.facts, Source.RUN, rivals, wanted, remarks)
 
 
@@ -168,7 +170,6 @@ def _compared(
     wanted: Wanted,
     bound: Bound | None,
     remarks: _Remarks,
-    known: Mapping[str, api.Planned] | None = None,
 ) -> list[Rival]:
     """Every scheduler with every seed; the first plan of each simulated."""
     rivals = []
@@ -177,8 +178,8 @@ def _compared(
         for number in range(wanted.seeds):
             if wanted.stop():
                 break
-            if number == 0 and known and name in known:
-                found.append(known[name])
+            if number == 0 and name in wanted.known:
+                found.append(wanted.known[name])
                 continue
             wanted.progress(f"planning with {name}, seed {wanted.seed + number}")
             found.append(
@@ -232,6 +233,12 @@ def _check_fits(simulation: Simulation, plan: Plan) -> None:
             f"the simulation is of {', '.join(simulation.topologies)} on {simulation.cluster}, not "
             f"of {', '.join(names)} on {plan.problem.cluster.name}"
         )
+
+
+def page(found: Findings, wanted: Wanted, command: str, when: str, seconds: float) -> Document:
+    """The report as a page, with how it was made."""
+    made = how_made(command, when=when, seconds=seconds, wanted=wanted, plan=found.plan)
+    return build(replace(found, made=made))
 
 
 def how_made(

@@ -62,6 +62,7 @@ def examine(environ: Mapping[str, str] | None = None) -> tuple[Check, ...]:
         _java(env),
         _pyspark(),
         _numba(),
+        _matplotlib(),
         _maven(env),
         _storm(env),
         _storm_plugin(),
@@ -289,6 +290,17 @@ def _numba() -> Check:
         needed_for="simulating (penstock simulate)",
         found=version or "not installed",
         remedy="pip install 'penstock[simulate]'",
+    )
+
+
+def _matplotlib() -> Check:
+    version = _installed_version("matplotlib")
+    return Check(
+        name="matplotlib",
+        ok=version is not None,
+        needed_for="the HTML of penstock report",
+        found=version or "not installed",
+        remedy="pip install 'penstock[report]'",
     )
 
 

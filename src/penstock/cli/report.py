@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 import time
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -18,9 +19,7 @@ from penstock.files.simulation_file import Simulation
 from penstock.files.store import load
 from penstock.model.plan import Plan
 from penstock.report.charts import require_charts
-from penstock.report.page import Document
 from penstock.report.page.views import VIEW_OF_ENDING, VIEWS
-from penstock.report.story import Findings, build
 from penstock.schedulers import get
 
 _DEFAULT_OUT = Path("report.html")
@@ -111,22 +110,18 @@ def command(
                 sources, example, cluster, profile, weighted=weighted, headroom=headroom, met=met
             )
             found = reports.report_on_problem(problem, scheduler, wanted)
-    page = _page(found, wanted, _command_line(), time.monotonic() - began)
+    page = reports.page(found, wanted, _command_line(), now(), time.monotonic() - began)
     _put_out(VIEWS[view](page), path)
     return EXIT_INTERRUPTED if budget.stopped else EXIT_DONE
 
 
-def _page(found: Findings, wanted: reports.Wanted, told: str, seconds: float) -> Document:
-    when = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    made = reports.how_made(told, when=when, seconds=seconds, wanted=wanted, plan=found.plan)
-    return build(replace(found, made=made))
+def now() -> str:
+    """When a report is written."""
+    return datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def _command_line() -> str:
     """The command as it was given, for the reader who wants to repeat it."""
-    import shlex
-    import sys
-
     return shlex.join(["penstock", *sys.argv[1:]])
 
 

@@ -106,6 +106,8 @@ def _label(
     # Nearer to the target, where streams that start together have parted.
     x = x1 + box + 0.62 * (x2 - x1 - box)
     y = y1 + 0.75 * (y2 - y1) + (_BOX_HEIGHT - 8) / 2 - 5
+    if 0 < x2 - x1 - box < 90:  # no room for words inside the line
+        x, y = (x1 + x2 + box) / 2, y - 9
     if x2 <= x1:
         x, y = (x1 + x2 + box) / 2, max(y1, y2) + _BOX_HEIGHT + 8
     behind = {"facecolor": GROUND, "edgecolor": "none", "pad": 0.5}
