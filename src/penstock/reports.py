@@ -17,7 +17,7 @@ from pathlib import Path
 import penstock
 from penstock import api
 from penstock.change.diff import diff
-from penstock.errors import InputError
+from penstock.errors import InputError, NoPlanError, PenstockError
 from penstock.evaluate.bound import KIND, Bound, upper_bound
 from penstock.evaluate.latency import LOAD
 from penstock.evaluate.predict import predict
@@ -97,8 +97,10 @@ def report_on_problem(problem: Problem, scheduler: str, wanted: Wanted) -> Findi
         budget=wanted.budget, bound=bound, if_lost=_kinds_of_losses(problem),
     )  # fmt: skip
     if planned.plan is None:
+        if planned.outcome.interrupted:
+            raise PenstockError(f"{scheduler} was stopped before it had a plan")
         reasons = [str(shortfall) for shortfall in planned.outcome.shortfalls]
-        raise InputError(*(f"{scheduler} finds no plan: {reason}" for reason in reasons or ["?"]))
+        raise NoPlanError(*(f"{scheduler} finds no plan: {reason}" for reason in reasons))
     asked = replace(wanted, schedulers=names, known={**wanted.known, scheduler: planned})
     rivals = _compared(planned.problem, asked, bound, remarks)
     return _findings(planned.plan, planned.facts, Source.RUN, rivals, wanted, remarks)

@@ -96,6 +96,12 @@ def test_mistakes_are_told(run, plans, command, code, message):
     assert seen == code
 
 
+def test_no_plan_is_told_as_plan_tells_it(run):
+    code, _, err = run(f"report -e linear -c nasiri-testbed --met 500 -s hetero {QUICK} --json")
+    assert code == 4
+    assert "hetero finds no plan" in err
+
+
 def test_a_simulation_of_something_else_is_refused(run, plans):
     pytest.importorskip("numba")
     run("plan -e star -c nasiri-testbed -s hetero -o star.json")
