@@ -399,7 +399,8 @@ def schedulers_picture() -> str:
     assert found.bound is not None
     rivals = [Rival(row.scheduler, (row.facts,)) for row in found.rows]
     unit = float(found.problem.demand.sum())
-    return standalone(comparison_figure(rivals, found.bound.scale * unit).draw(WIDE))
+    picture = comparison_figure(rivals, found.bound.scale * unit).draw(WIDE)
+    return standalone(picture, "Diamond on 180 machines of three kinds: what each plan carries")
 
 
 # -- outputs inside hand-written pages --------------------------------------------------------

@@ -22,14 +22,13 @@ from penstock.evaluate.bound import KIND, Bound, upper_bound
 from penstock.evaluate.latency import LOAD
 from penstock.evaluate.predict import predict
 from penstock.evaluate.standing import standing
-from penstock.files.document import document_of
-from penstock.files.simulation_file import Simulation, simulation_from
+from penstock.files.simulation_file import Simulation
 from penstock.model.outcome import Outcome
 from penstock.model.plan import Plan
 from penstock.model.problem import Problem
 from penstock.report.facts import Facts, facts
 from penstock.report.page import Document, Source
-from penstock.report.simulation import simulation_to_dict
+from penstock.report.simulation import recorded
 from penstock.report.story import Findings, Rival, build
 from penstock.schedulers.base import Budget
 from penstock.simulate.compiled import has_numba
@@ -223,7 +222,7 @@ def _simulated(plan: Plan, wanted: Wanted, remarks: _Remarks) -> Simulation | No
     if len(result.runs[0].looks) < 2:
         remarks("stopped early: not simulated")
         return None
-    return simulation_from(document_of(simulation_to_dict(result), "simulation"))
+    return recorded(result)
 
 
 def _check_fits(simulation: Simulation, plan: Plan) -> None:

@@ -42,10 +42,10 @@ def test_a_picture_is_svg_with_its_words_as_words():
     name = '<b> $x^2 & "quoted" id="7"'
     svg = bars_svg([Bar(name, 3.0, "three")], [Mark(4.0, "four")], "tuples/s", 880)
     assert "var(--ink)" in svg
-    root = ElementTree.fromstring(standalone(svg))
-    assert "var(" not in standalone(svg)
+    root = ElementTree.fromstring(standalone(svg, "a & b"))
+    assert "var(" not in standalone(svg, "")
     words = {text.text for text in root.iter("{http://www.w3.org/2000/svg}text")}
-    assert {name, "three", "four", "tuples/s"} <= words
+    assert {name, "three", "four", "tuples/s", "a & b"} <= words
 
 
 def test_a_long_name_loses_its_middle():
