@@ -17,7 +17,7 @@ from pathlib import Path
 import penstock
 from penstock import api
 from penstock.change.diff import diff
-from penstock.errors import InputError, NoPlanError, PenstockError
+from penstock.errors import CycleError, InputError, NoPlanError, NotMeasuredError, PenstockError
 from penstock.evaluate.bound import KIND, Bound, upper_bound
 from penstock.evaluate.latency import LOAD
 from penstock.evaluate.predict import predict
@@ -175,34 +175,44 @@ def _compared(
     """Every scheduler with every seed; the first plan of each simulated."""
     rivals = []
     for name in wanted.schedulers:
-        found: list[api.Planned] = []
-        for number in range(wanted.seeds):
-            if wanted.stop():
-                break
-            if number == 0 and name in wanted.known:
-                found.append(wanted.known[name])
-                continue
-            wanted.progress(f"planning with {name}, seed {wanted.seed + number}")
-            found.append(
-                api.plan(
-                    problem,
-                    name,
-                    seed=wanted.seed + number,
-                    counts_from=wanted.counts_from,
-                    budget=wanted.budget,
-                    bound=bound,
-                )
-            )
-        if not found:
-            remarks("stopped early: not all schedulers were compared")
+        try:
+            rival = _rival(name, problem, wanted, bound, remarks)
+        except (NotMeasuredError, CycleError) as error:
+            remarks(f"{name} is left out of the comparison: {error}")
             continue
-        simulated = None
-        first = found[0].plan
-        if first is not None and first.predicted.scale and wanted.simulate and not wanted.stop():
-            wanted.progress(f"simulating the plan of {name}")
-            simulated = _simulated(first, wanted, remarks)
-        rivals.append(Rival(name, tuple(one.facts for one in found), simulated))
+        if rival is None:
+            remarks("stopped early: not all schedulers were compared")
+        else:
+            rivals.append(rival)
     return rivals
+
+
+def _rival(
+    name: str, problem: Problem, wanted: Wanted, bound: Bound | None, remarks: _Remarks
+) -> Rival | None:
+    """One scheduler with every seed; ``None`` if there was no time for it."""
+    found: list[api.Planned] = []
+    for number in range(wanted.seeds):
+        if wanted.stop():
+            break
+        if number == 0 and name in wanted.known:
+            found.append(wanted.known[name])
+            continue
+        seed = wanted.seed + number
+        wanted.progress(f"planning with {name}, seed {seed}")
+        planned = api.plan(
+            problem, name, seed=seed, counts_from=wanted.counts_from, budget=wanted.budget,
+            bound=bound,
+        )  # fmt: skip
+        found.append(planned)
+    if not found:
+        return None
+    simulated = None
+    first = found[0].plan
+    if first is not None and first.predicted.scale and wanted.simulate and not wanted.stop():
+        wanted.progress(f"simulating the plan of {name}")
+        simulated = _simulated(first, wanted, remarks)
+    return Rival(name, tuple(one.facts for one in found), simulated)
 
 
 def _simulated(plan: Plan, wanted: Wanted, remarks: _Remarks) -> Simulation | None:
