@@ -107,22 +107,8 @@ def _figure(
         Node(problem.components[c].name, _lines(rates[c], counts[c], loads[c]), loads[c])
         for c in members
     ]
-    mine = [s for s in streams if s.stream.source in members]
-    most = max((s.tuples_per_s or 0.0 for s in mine), default=0.0)
-    edges = [
-        Edge(
-            s.stream.source - first,
-            s.stream.target - first,
-            f"{rate(s.tuples_per_s)}/s" if s.tuples_per_s is not None else "",
-            (s.tuples_per_s or 0.0) / most if most > 0 else 0.0,
-        )
-        for s in _joined(mine)
-    ]
-    alt = "; ".join(
-        f"{node.name}: {node.lines[0]}, {node.lines[1]}" if node.lines[1] else
-        f"{node.name}: {node.lines[0]}"
-        for node in nodes[:12]
-    )  # fmt: skip
+    edges = _edges([s for s in streams if s.stream.source in members], first)
+    alt = "; ".join(": ".join((n.name, ", ".join(filter(None, n.lines)))) for n in nodes[:12])
     caption = f"{topology.name}: components with the number of their instances"
     if found.standing is not None:
         caption += (
@@ -132,6 +118,20 @@ def _figure(
     return Figure(
         f"{caption}.", f"{topology.name}. {alt}.", lambda width: graph_svg(nodes, edges, width)
     )
+
+
+def _edges(mine: list[_StreamLoad], first: int) -> list[Edge]:
+    """The streams of a topology whose first component has the number ``first``."""
+    most = max((s.tuples_per_s or 0.0 for s in mine), default=0.0)
+    return [
+        Edge(
+            s.stream.source - first,
+            s.stream.target - first,
+            f"{rate(s.tuples_per_s)}/s" if s.tuples_per_s is not None else "",
+            (s.tuples_per_s or 0.0) / most if most > 0 else 0.0,
+        )
+        for s in _joined(mine)
+    ]
 
 
 def _joined(streams: list[_StreamLoad]) -> list[_StreamLoad]:
