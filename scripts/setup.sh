@@ -104,7 +104,7 @@ pip_install() {
 
 install_penstock() {
     say "Installing Penstock and its tools into $VENV (a minute or two the first time)"
-    pip_install --editable '.[dev,simulate,spark]' ||
+    pip_install --editable '.[dev,report,simulate,spark]' ||
         fail "pip could not install Penstock; its own message is above." \
             "Is the network reachable? Behind a proxy, set HTTPS_PROXY. Then run this again."
 }

@@ -17,12 +17,14 @@ def test_the_demo_measures_plans_compares_and_leaves_its_results(run, spark):
     steps = (
         *("1. Run", "2. Measure", "3. Measured beside", "4. Plan it", "6. The best"),
         "9. Is it true?",
+        "10. All of it on one page",
     )
     for step in steps:
         assert step in out
     left = {path.name for path in Path("results").iterdir()}
-    assert left == {"run", "profile.json", "plan.json", "plan.svg"}
+    assert left == {"run", "profile.json", "plan.json", "plan.svg", "report.html"}
     assert ElementTree.parse("results/plan.svg").getroot().tag.endswith("svg")
+    assert Path("results/report.html").resolve().as_uri() in out
     assert run("show results/plan.json")[0] == 0
 
 

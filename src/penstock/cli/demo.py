@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import shutil
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
 
-from penstock import api
+from penstock import api, reports
 from penstock.change.diff import diff
 from penstock.cli.output import is_terminal, make_folder, say, show, write_file
+from penstock.cli.report import now
 from penstock.errors import EXIT_DONE, PenstockError
 from penstock.evaluate.overload import overload
 from penstock.examples import load_topology
@@ -22,8 +24,10 @@ from penstock.model.problem import Problem, build
 from penstock.model.profile import Profile
 from penstock.model.telemetry import UNKNOWN_TYPE
 from penstock.model.topology import Topology
+from penstock.report.charts import has_charts
 from penstock.report.measured import measured_view
 from penstock.report.numbers import percent
+from penstock.report.page.html import to_html
 from penstock.report.picture import placement_svg
 from penstock.report.simulation import simulation_view
 from penstock.report.text import (
@@ -76,10 +80,11 @@ def command(
     _step("3. Measured beside fitted: CPU of each component over the whole run")
     show(_beside(watched, found.profile))
     profile = found.profile.as_on(UNKNOWN_TYPE, _UNLIKE)
-    best = _compare_and_show(build(graph, _unlike_machines(), profile))
+    compared, best = _compare_and_show(build(graph, _unlike_machines(), profile))
     save(found.profile, out / "profile.json")
     save(best, out / "plan.json")
     write_file(out / "plan.svg", placement_svg(best))
+    page = _report(compared, best, out)
     _step("Results")
     show(f"{out / 'run'}           results, state and telemetry of the run")
     show(
@@ -88,6 +93,10 @@ def command(
     )
     show(f"{out / 'plan.json'}     the plan; look at it with: penstock show {out / 'plan.json'}")
     show(f"{out / 'plan.svg'}      who runs where; open it in a browser")
+    if page is not None:
+        show(
+            f"{page}   all of it on one page; open it in a browser:", f"  {page.resolve().as_uri()}"
+        )
     say("done")
     return EXIT_DONE
 
@@ -155,7 +164,7 @@ def _beside(watched: list[Batch], profile: Profile) -> Table:
     return table
 
 
-def _compare_and_show(problem: Problem) -> Plan:
+def _compare_and_show(problem: Problem) -> tuple[api.Comparison, Plan]:
     machines = len(problem.cluster.machines)
     _step(f"4. Plan it on {machines} machines with {', '.join(_SCHEDULERS)}, from the profile")
     found = api.compare(problem, _SCHEDULERS)
@@ -184,7 +193,26 @@ def _compare_and_show(problem: Problem) -> Plan:
         show(simulation_view(api.simulate(best)))
     else:
         say("not simulated, because numba is not installed: pip install 'penstock[simulate]'")
-    return best
+    return found, best
+
+
+def _report(compared: api.Comparison, best: Plan, out: Path) -> Path | None:
+    """One page about the plan, from what is known already; its path, if charts can be drawn."""
+    if not has_charts():
+        say("no report, because matplotlib is not installed: pip install 'penstock[report]'")
+        return None
+    _step("10. All of it on one page")
+    began = time.monotonic()
+    known = {row.scheduler: row for row in compared.rows}
+    wanted = reports.Wanted(
+        schedulers=_SCHEDULERS, seeds=1, before=known["default"].plan, known=known
+    )
+    found = reports.report_on_plan(best, wanted)
+    page = reports.page(found, wanted, "penstock demo", now(), time.monotonic() - began)
+    path = out / "report.html"
+    write_file(path, to_html(page))
+    show(f"{len(page.sections)} sections, {sum(1 for _ in page.numbers()):,} numbers")
+    return path
 
 
 def _step(title: str) -> None:

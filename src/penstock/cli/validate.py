@@ -10,6 +10,7 @@ import typer
 from penstock.cli import options
 from penstock.cli.output import show, write_json
 from penstock.errors import EXIT_DONE, Finding, InputError, PenstockError
+from penstock.files.simulation_file import Simulation
 from penstock.files.store import Loaded, load
 from penstock.files.sweep_file import Sweep
 from penstock.files.terms_file import terms_to_dict
@@ -116,6 +117,11 @@ def _describe(value: Loaded) -> tuple[str, str]:
     if isinstance(value, Sweep):
         cells = len(value.problems) * len(value.schedulers) * len(value.seeds)
         return "sweep", f"{cells * len(value.scenarios):,} cells"
+    if isinstance(value, Simulation):
+        return (
+            "simulation",
+            f"scenario {value.scenario}, {value.until_s[-1]:g} s, runs {value.runs}",
+        )
     if isinstance(value, Plan):
         return "plan", f"{len(value.placement)} instances, by {value.scheduler}"
     return (

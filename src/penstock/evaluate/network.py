@@ -59,6 +59,12 @@ def flow_latency_ms(problem: Problem, placement: Placement, flow: Flow) -> float
     return latency / total if total > 0 else 0.0
 
 
+def flow_tuples(problem: Problem, placement: Placement, flow: Flow) -> FloatVector:
+    """Tuples/s of a flow by hop class at scale 1, shape (5,)."""
+    classes, _ = _travel(problem.cluster, _places(problem, placement), flow)
+    return np.maximum(classes, 0.0)
+
+
 def _travel(
     cluster: Cluster, places: tuple[tuple[IntVector, int], ...], flow: Flow
 ) -> tuple[FloatVector, float]:

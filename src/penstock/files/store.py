@@ -17,6 +17,7 @@ from penstock.files.profile_file import ProfileFile, profile_from, profile_to_di
 from penstock.files.sample_schema import sample_json_schema
 from penstock.files.scenario_file import ScenarioFile, scenario_from
 from penstock.files.schema import seen_as
+from penstock.files.simulation_file import Simulation, SimulationFile, simulation_from
 from penstock.files.sweep_file import Sweep, SweepFile, sweep_from
 from penstock.files.terms_file import TermsFile, terms_from, terms_to_dict
 from penstock.files.topology_file import TopologyFile, topology_from, topology_to_dict
@@ -29,7 +30,9 @@ from penstock.model.terms import Terms
 from penstock.model.topology import Topology
 from penstock.simulate.scenario import Scenario
 
-Loaded: TypeAlias = Topology | Cluster | Profile | Terms | Scenario | Sweep | Plan | Problem
+Loaded: TypeAlias = (
+    Topology | Cluster | Profile | Terms | Scenario | Sweep | Plan | Problem | Simulation
+)
 
 _READERS: dict[str, Callable[[Document], Loaded]] = {
     TopologyFile.FORMAT: topology_from,
@@ -39,6 +42,7 @@ _READERS: dict[str, Callable[[Document], Loaded]] = {
     ScenarioFile.FORMAT: scenario_from,
     SweepFile.FORMAT: sweep_from,
     PlanFile.FORMAT: plan_from,
+    SimulationFile.FORMAT: simulation_from,
 }
 _SCHEMAS: dict[str, type[BaseModel]] = {
     "topology": TopologyFile,

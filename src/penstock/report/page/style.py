@@ -1,0 +1,91 @@
+"""How the page looks: by the reader's setting light or dark, on a phone, on paper."""
+
+#: Colours by role. Pictures use the same roles, so they turn dark with the page.
+STYLE = """
+:root {
+  --ground: #ffffff; --ink: #16191d; --faint: #57606a; --line: #d0d7de; --soft: #f3f5f7;
+  --blue: #0072B2; --good: #00664b; --fair: #7a5200; --bad: #a33c00;
+  color-scheme: light dark;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --ground: #14171a; --ink: #e8eaed; --faint: #a2abb5; --line: #3a424b; --soft: #1e2328;
+    --blue: #56B4E9; --good: #3fcf9f; --fair: #e9b44c; --bad: #ff9a5c;
+  }
+}
+* { box-sizing: border-box; }
+html { -webkit-text-size-adjust: 100%; scroll-behavior: smooth; }
+body {
+  margin: 0 auto; max-width: 60rem; padding: 1rem 1.25rem 3rem; background: var(--ground);
+  color: var(--ink); font: 1rem/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans",
+  sans-serif; overflow-wrap: anywhere;
+}
+h1 { font-size: 1.6rem; line-height: 1.2; margin: 0.5rem 0 0.25rem; }
+h2 { font-size: 1.2rem; margin: 2.5rem 0 0.5rem; padding-top: 0.5rem;
+     border-top: 1px solid var(--line); }
+p { margin: 0.5rem 0; max-width: 44rem; }
+main ul { margin: 0.5rem 0; padding-left: 1.2rem; max-width: 44rem; }
+.subtitle, .caption, figcaption, .legend, summary { color: var(--faint); font-size: 0.9rem; }
+.caption { margin: 1rem 0 0.25rem; }
+nav ul { list-style: none; display: flex; flex-wrap: wrap; gap: 0.25rem 1rem; margin: 0.75rem 0;
+         padding: 0; font-size: 0.9rem; }
+a { color: var(--blue); }
+.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(11rem, 100%), 1fr));
+         gap: 0.75rem; margin: 1rem 0; }
+.tiles div { background: var(--soft); border-radius: 0.4rem; padding: 0.6rem 0.8rem; }
+.tiles dt { color: var(--faint); font-size: 0.85rem; }
+.tiles dd { margin: 0; font-size: 1.3rem; font-weight: 600; line-height: 1.3;
+            font-variant-numeric: tabular-nums; }
+.tiles .unit { font-size: 0.85rem; font-weight: 400; white-space: nowrap; }
+.tiles small { display: block; font-size: 0.8rem; font-weight: 400; color: var(--faint); }
+.scroll { overflow-x: auto; max-width: 100%; margin: 0.25rem 0 1rem; }
+.scroll:focus-visible { outline: 2px solid var(--blue); }
+details .scroll { max-height: 32rem; overflow-y: auto; }
+table { border-collapse: collapse; width: max-content; font-size: 0.9rem;
+        font-variant-numeric: tabular-nums; overflow-wrap: normal; }
+table.few { width: auto; }
+th, td { text-align: left; padding: 0.3rem 0.9rem 0.3rem 0; vertical-align: top;
+         border-bottom: 1px solid var(--line); max-width: 22rem; }
+td bdi { overflow-wrap: anywhere; display: inline-block; max-width: 22rem; min-width: 3rem; }
+th, th.number { vertical-align: bottom; font-weight: 600; max-width: 8rem; white-space: normal; }
+th:first-child, td:first-child { position: sticky; left: 0; background: var(--ground); }
+@media (max-width: 700px) { td:first-child { max-width: 9rem; } }
+th .unit { display: block; font-weight: 400; color: var(--faint); white-space: nowrap; }
+.number { text-align: right; white-space: nowrap; }
+figure { margin: 1rem 0; }
+figure svg { display: block; max-width: 100%; height: auto; }
+.narrow { display: none; }
+figcaption { max-width: 44rem; margin-top: 0.25rem; }
+details { margin: 0.5rem 0 1rem; }
+summary { cursor: pointer; }
+.note { background: var(--soft); border-left: 4px solid var(--line); padding: 0.5rem 0.75rem; }
+.note.good { border-color: var(--good); } .note.fair { border-color: var(--fair); }
+.note.bad { border-color: var(--bad); }
+.tag { white-space: nowrap; font-weight: 600; }
+.tag.good { color: var(--good); } .tag.fair { color: var(--fair); } .tag.bad { color: var(--bad); }
+.mark { color: var(--bad); font-weight: 600; }
+data.published, data.given { font-style: italic; }
+footer { margin-top: 2.5rem; border-top: 1px solid var(--line); }
+@media (max-width: 700px) {
+  body { padding: 0.75rem 1rem 2rem; }
+  .wide { display: none; } .narrow { display: block; }
+  h1 { font-size: 1.35rem; }
+  .tiles { grid-template-columns: 1fr 1fr; gap: 0.5rem; }
+  .tiles dd { font-size: 1.1rem; } .tiles div { padding: 0.5rem 0.6rem; }
+}
+@media (max-width: 330px) { .tiles { grid-template-columns: 1fr; } }
+@media print {
+  :root {
+    --ground: #ffffff; --ink: #000000; --faint: #444444; --line: #bbbbbb; --soft: #f3f3f3;
+    --blue: #005a8c; --good: #00664b; --fair: #7a5200; --bad: #a33c00;
+  }
+  body { max-width: none; padding: 0; font-size: 10pt; }
+  nav { display: none; }
+  .wide { display: block; } .narrow { display: none; }
+  .scroll, details .scroll { overflow: visible; max-height: none; }
+  table { font-size: 8pt; }
+  thead { display: table-header-group; }
+  th:first-child, td:first-child { position: static; }
+  h2 { break-after: avoid; } figure, tr, .tiles, .note { break-inside: avoid; }
+}
+"""

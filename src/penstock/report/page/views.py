@@ -1,0 +1,30 @@
+"""The views of a page by the name of their option."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from penstock.files.writer import to_json
+from penstock.report.page.csv_view import to_csv
+from penstock.report.page.document import Document
+from penstock.report.page.html import to_html
+from penstock.report.page.json_view import to_dict
+from penstock.report.page.latex import to_latex
+from penstock.report.page.markdown import to_markdown
+
+VIEWS: Mapping[str, Callable[[Document], str]] = {
+    "html": to_html,
+    "markdown": to_markdown,
+    "json": lambda page: to_json(to_dict(page)),
+    "csv": to_csv,
+    "latex": to_latex,
+}
+#: What a file's ending says about the view it should hold.
+VIEW_OF_ENDING = {
+    ".html": "html",
+    ".htm": "html",
+    ".md": "markdown",
+    ".json": "json",
+    ".csv": "csv",
+    ".tex": "latex",
+}

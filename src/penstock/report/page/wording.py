@@ -1,0 +1,52 @@
+"""How a number reads, the same in every view for people."""
+
+from __future__ import annotations
+
+import math
+
+from penstock.report.numbers import UNKNOWN, rate
+from penstock.report.page.document import MARKS, MEANINGS, Document, Number, Paragraph, Source, Tag
+
+
+def shown(number: Number, *, with_unit: bool) -> str:
+    """The value with its spread and the mark of its source; the unit unless a heading has it."""
+    if number.value is None:
+        return UNKNOWN
+    text = amount(number.value, number.unit)
+    if number.low is not None and number.high is not None:
+        low, high = amount(number.low, number.unit), amount(number.high, number.unit)
+        text += f" ({low} to {high})" if low != high else ""
+    if with_unit and number.unit:
+        text += f" {number.unit}"
+    return text + MARKS[number.source]
+
+
+def amount(value: float | int, unit: str = "") -> str:
+    """Counts in full, percent with a decimal, everything else with four figures."""
+    if isinstance(value, int):
+        return f"{value:,}"
+    if not math.isfinite(value):
+        return UNKNOWN if math.isnan(value) else "unlimited" if value > 0 else "-unlimited"
+    if value < 0:
+        return f"-{amount(-value, unit)}"
+    if unit == "%":
+        return f"{value:.1f}" if value >= 0.05 or value == 0 else f"{value:.1g}"
+    return rate(value)
+
+
+def legend(page: Document) -> str:
+    """What the marks mean; empty where there are none."""
+    told = [f"{MARKS[s]} {MEANINGS[s]}" for s in page.sources if s is not Source.RUN]
+    rest = f"all other numbers are {MEANINGS[Source.RUN]}"
+    return "; ".join([*told, rest]) + "." if told else ""
+
+
+def words(paragraph: Paragraph) -> str:
+    """A paragraph as plain text."""
+    return "".join(part_text(part) for part in paragraph.parts)
+
+
+def part_text(part: str | Number | Tag) -> str:
+    if isinstance(part, Number):
+        return shown(part, with_unit=True)
+    return part.text if isinstance(part, Tag) else part
