@@ -40,6 +40,8 @@ class Source:
 
     location: str
     format: SourceFormat
+    #: Names of the files in a folder that are meant; all of them if empty.
+    pattern: str = ""
 
     def stream(self, spark: SparkSession, most_files: int | None = None) -> DataFrame:
         """An endless frame of raw records: lines (value, file) or columns (…, file)."""
@@ -48,12 +50,12 @@ class Source:
         reader = spark.readStream.option("recursiveFileLookup", "true")
         if most_files:
             reader = reader.option("maxFilesPerTrigger", most_files)
-        folder, pattern = _folder_and_pattern(spark, self.location)
-        if pattern:
+        folder, name = _folder_and_pattern(spark, self.location)
+        if pattern := name or self.pattern:
             reader = reader.option("pathGlobFilter", pattern)
         # A Storm log says nowhere inside whose it is: its path does.
-        name = "file_path" if self.format is SourceFormat.STORM_LOG else "file_name"
-        file = F.col(f"_metadata.{name}").alias("file")
+        whose = "file_path" if self.format is SourceFormat.STORM_LOG else "file_name"
+        file = F.col(f"_metadata.{whose}").alias("file")
         if self.format is SourceFormat.PARQUET:
             sample = spark.read.option("recursiveFileLookup", "true").parquet(self.location)
             require_columns(sample)
@@ -61,13 +63,15 @@ class Source:
         return reader.text(folder).select("value", file)
 
 
-def open_source(spark: SparkSession, location: str, named: SourceFormat | None = None) -> Source:
+def open_source(
+    spark: SparkSession, location: str, named: SourceFormat | None = None, pattern: str = ""
+) -> Source:
     """The source at a location; its format by name, or by the ending of its first file."""
     if location.startswith(_KAFKA):
         return Source(location, SourceFormat.KAFKA)
     first = _first_file(spark, location)
     if named is not None:
-        return Source(location, named)
+        return Source(location, named, pattern)
     if first is None:
         raise InputError(f"{location} has no files yet; say what will come: --format jsonl")
     stem = first
