@@ -1,4 +1,4 @@
-"""Plans applied, measured and shown: from the receipt to the verdict, on a Storm of dictionaries."""
+"""Plans applied, measured and shown: from receipt to verdict, on a Storm of dictionaries."""
 
 from __future__ import annotations
 
@@ -254,7 +254,7 @@ def test_profile_from_storm_measures_costs_and_the_plans_before(run, storm, appl
 def test_a_plan_from_live_telemetry_is_one_command(run, storm, applied, spark):
     record(applied, cpu_relative=0.01)
     command = "plan --from storm --nimbus x -p live --telemetry telemetry --since 3h -o again.json"
-    code, out, err = run(command)
+    code, _, err = run(command)
     assert code == 0, err
     plan = load("again.json")
     assert plan.problem.profile.name == "live"
