@@ -81,6 +81,9 @@ def show_entry(
 @app.command("measure", short_help="Hold applied plans against telemetry, on Spark.")
 def measure(
     telemetry: live.Telemetry = None,
+    warm_up: Annotated[
+        float, typer.Option("--warm-up", help="Leave out a worker's first seconds.", min=0)
+    ] = 60.0,
     history: history_options.History = None,
     anew: Annotated[
         bool, typer.Option("--anew", help="Put broken tables aside and make them anew.")
@@ -121,10 +124,17 @@ def measure(
         spark_session(master, driver_memory=driver_memory, config=config) as spark,
         tempfile.TemporaryDirectory(prefix="penstock-tables-") as scratch,
     ):
+        from penstock.telemetry.clean import Settings
         from penstock.telemetry.pipeline import Pipeline
         from penstock.telemetry.store import Store
 
-        pipeline = Pipeline(spark, Store(spark, scratch), machine_types=types, progress=say)
+        pipeline = Pipeline(
+            spark,
+            Store(spark, scratch),
+            Settings(warm_up_s=warm_up),
+            machine_types=types,
+            progress=say,
+        )
         live.take_in(pipeline, fresh.folders)
         live.require_lines(pipeline, fresh)
         live.look_back(pipeline, folder)
