@@ -122,6 +122,6 @@ def json_schema(name: str) -> dict[str, Any]:
     """The JSON Schema (2020-12) of a format."""
     if name not in (*FORMATS, *WRITTEN):
         raise UnknownNameError("format", name, (*FORMATS, *WRITTEN))
-    models = {**_SCHEMAS, RECEIPT: ReceiptFile}
+    models: dict[str, type[BaseModel]] = {**_SCHEMAS, RECEIPT: ReceiptFile}
     schema = sample_json_schema() if name == SAMPLE else models[name].model_json_schema()
     return {"$schema": "https://json-schema.org/draft/2020-12/schema"} | schema
