@@ -86,6 +86,15 @@ def test_applying_leaves_a_receipt_that_history_shows(run, applied):
     assert "src" in out
 
 
+def test_an_apply_that_was_killed_shows(run, applied):
+    (path,) = RECEIPTS.glob("*.json")
+    receipt = json.loads(path.read_text()) | {"outcome": "begun"}
+    path.write_text(json.dumps(receipt))
+    assert "begun, never ended" in run("history")[1]
+    (plan,) = json.loads(run("history show 20 --json")[1])["plans"]
+    assert plan["outcome"] == "begun"
+
+
 def test_without_receipts_there_is_nothing_to_show(run):
     code, out, _ = run("history")
     assert (code, out.strip()) == (0, "no plan was applied yet")
@@ -177,7 +186,7 @@ def test_a_plan_is_measured_by_the_telemetry_after_it(run, applied, spark):
     assert plan["verdict"] == "CPU as predicted; not at its limit"
     # 120 windows of 10 s are 20 minutes; those cut by the clock's minutes are whole in 10 s too.
     assert 19 <= measured["stretches"] <= 21
-    assert "| id |" in run("history --markdown")[1]
+    assert "| applied (UTC) | plan |" in run("history --markdown")[1]
     assert "CPU (points), threads of instances" in run("history show last")[1]
 
 

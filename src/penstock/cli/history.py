@@ -17,10 +17,13 @@ from penstock.report.history import entry_to_dict, entry_view, history_markdown,
 from penstock.telemetry.history_reader import TABLES, read_history
 from penstock.telemetry.session import DRIVER_MEMORY, LOCAL, spark_session
 
-app = typer.Typer(help="Show the plans that were applied, and how good their predictions were.")
+app = typer.Typer()
 
 
-@app.callback(invoke_without_command=True)
+@app.callback(
+    invoke_without_command=True,
+    short_help="Show applied plans, and how good their predictions were.",
+)
 def list_entries(
     context: typer.Context,
     topology: Annotated[
@@ -81,25 +84,19 @@ def show_entry(
 @app.command("measure", short_help="Hold applied plans against telemetry, on Spark.")
 def measure(
     telemetry: live.Telemetry = None,
-    warm_up: Annotated[
-        float, typer.Option("--warm-up", help="Leave out a worker's first seconds.", min=0)
-    ] = 60.0,
+    warm_up: options.WarmUp = 60.0,
     history: history_options.History = None,
     anew: Annotated[
         bool, typer.Option("--anew", help="Put broken tables aside and make them anew.")
     ] = False,
-    master: Annotated[str, typer.Option("--master", help="Spark's master.")] = LOCAL,
-    driver_memory: Annotated[
-        str, typer.Option("--driver-memory", help="Memory of Spark's driver.")
-    ] = DRIVER_MEMORY,
-    settings: Annotated[
-        list[str] | None, typer.Option("--config", help="A setting of Spark's, name=value.")
-    ] = None,
+    master: options.Master = LOCAL,
+    driver_memory: options.DriverMemory = DRIVER_MEMORY,
+    settings: options.SparkSettings = None,
     as_json: options.Json = False,
 ) -> int:
     """Take receipts into the history's tables, and measure the plans by the telemetry since.
 
-    penstock history measure --telemetry '/mnt/*/penstock/telemetry'
+    penstock history measure --telemetry '/mnt/*/telemetry'
 
     penstock history measure --telemetry telemetry --history history --json
     """

@@ -96,7 +96,7 @@ def command(
 
     penstock plan --example linear --cluster nasiri-large
 
-    penstock plan --from storm --nimbus host -p live --telemetry /mnt/telemetry -o plan.json
+    penstock plan --from storm -p live --telemetry /mnt/telemetry -o plan.json
     """
     scheduler = scheduler or api.SCHEDULER_FOR[engine]
     running = None

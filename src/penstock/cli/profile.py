@@ -76,28 +76,22 @@ def command(
     window: Annotated[
         float, typer.Option("--window", help="Merge shorter windows up to this many s.", min=0)
     ] = 0.0,
-    warm_up: Annotated[
-        float, typer.Option("--warm-up", help="Leave out a worker's first seconds.", min=0)
-    ] = 60.0,
+    warm_up: options.WarmUp = 60.0,
     name: Annotated[str, typer.Option("--name", help="Name of the profile.")] = "measured",
     every: Annotated[
         float, typer.Option("--every", help="With --follow: seconds between looks.", min=0.1)
     ] = 10.0,
     seconds: options.Seconds = None,
-    master: Annotated[str, typer.Option("--master", help="Spark's master.")] = LOCAL,
-    driver_memory: Annotated[
-        str, typer.Option("--driver-memory", help="Memory of Spark's driver.")
-    ] = DRIVER_MEMORY,
-    settings: Annotated[
-        list[str] | None, typer.Option("--config", help="A setting of Spark's, name=value.")
-    ] = None,
+    master: options.Master = LOCAL,
+    driver_memory: options.DriverMemory = DRIVER_MEMORY,
+    settings: options.SparkSettings = None,
     as_json: options.Json = False,
 ) -> int:
     """Fit a profile to telemetry on Spark: costs with error bars, streams, quality, drift.
 
     penstock profile telemetry/ --out profile.json
 
-    penstock profile --from storm --nimbus host --telemetry '/mnt/*/telemetry' --out profile.json
+    penstock profile --from storm --telemetry /mnt/telemetry -o profile.json
     """
     before = _baseline(baseline)
     cluster = None

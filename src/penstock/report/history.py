@@ -15,8 +15,8 @@ from penstock.report.numbers import UNKNOWN, percent, plain, rate
 #: Predictions this close are called right; the goal of every figure we publish.
 AS_PREDICTED = 0.05
 _HEADINGS = (
-    "id", "applied (UTC)", "topology", "scheduler", "moved", "rate predicted", "rate measured",
-    "CPU error, median", "worst", "verdict",
+    "applied (UTC)", "plan", "topology", "scheduler", "moved", "rate predicted", "measured",
+    "CPU off, median", "worst", "verdict",
 )  # fmt: skip
 
 
@@ -24,7 +24,7 @@ def verdict(entry: Entry) -> str:
     """How it went, in a few words."""
     applied, measured = entry.applied, entry.measured
     if applied.outcome == BEGUN:
-        return "begun and never ended; penstock diff says what is in force"
+        return "begun, never ended"
     if applied.outcome != APPLIED:
         return applied.outcome
     if measured is None:
@@ -114,8 +114,8 @@ def _row(entry: Entry) -> list[str]:
     predicted = applied.predicted_rate_per_s
     seen = {t.topology: t for t in measured.topologies} if measured else {}
     return [
-        applied.id,
         _when(applied.began_ms),
+        applied.plan_id,
         ", ".join(applied.topologies),
         applied.plan.scheduler,
         moved(applied),

@@ -104,7 +104,7 @@ class HistoryTables:
 def why_not(windows: int) -> str:
     """Why a plan that was put in force has no measurement."""
     if not windows:
-        return "no telemetry of it after its warm-up"
+        return "the telemetry given has nothing of it after its warm-up"
     return (
         f"in none of the {windows} windows seen was every instance where the plan has it; "
         "was telemetry of a machine left out, or something moved?"
