@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 
 import pytest
 
 from penstock.bench import core
 from penstock.bench.loops import sustainable_scale_by_loops
-from penstock.bench.suite import Result, run_suite, suite_names
+from penstock.bench.suite import _SUITES, Result, _entries, _measure, run_suite, suite_names
 from penstock.cli.main import main
 from penstock.errors import UnknownNameError
 from penstock.evaluate.capacity import capacity
+from penstock.files.document import read_document
 
 
 def result(value: float, direction: str, goal: float | None) -> Result:
@@ -64,3 +66,28 @@ def test_the_peer_of_the_benchmark_computes_the_same(monkeypatch):
         problem, placement = core._random_placement(20, 60, 10, 3, seed)
         fast = capacity(problem, placement).scale
         assert sustainable_scale_by_loops(problem, placement) == pytest.approx(fast, rel=1e-12)
+
+
+def test_the_quick_form_of_a_suite_leaves_out_or_shortens():
+    suite = {
+        "module": "core",
+        "benchmarks": [
+            {"name": "a", "measure": "x", "with": {"n": 100}, "quick": {"n": 1}},
+            {"name": "b", "measure": "x", "with": {"n": 5}, "quick": "skip"},
+            {"name": "c", "measure": "x", "module": "other"},
+        ],
+    }
+    whole = [(e["name"], e["module"], e.get("with")) for e in _entries(suite, "benchmarks", False)]
+    assert whole == [("a", "core", {"n": 100}), ("b", "core", {"n": 5}), ("c", "other", None)]
+    short = [(e["name"], e["module"], e.get("with")) for e in _entries(suite, "benchmarks", True)]
+    assert short == [("a", "core", {"n": 1}), ("c", "other", None)]
+
+
+@pytest.mark.parametrize("name", suite_names())
+def test_every_suite_names_measures_that_exist(name):
+    suite = read_document(_SUITES / f"{name}.yaml").value
+    for quick in (False, True):
+        for kind in ("tables", "benchmarks"):
+            for entry in _entries(suite, kind, quick):
+                asked = inspect.signature(_measure(entry)).parameters
+                assert set(entry.get("with", {})) <= set(asked)

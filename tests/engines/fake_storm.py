@@ -33,6 +33,7 @@ class FakeStorm:
         self.obeys = True
         self.busy = 0
         self.grouping = "shuffle"
+        self.settings: dict[str, Any] = {}
         self.asked: list[tuple[str, dict[str, Any]]] = []
         self.places = {"src": [("a", 6700), ("a", 6700)], "work": [("a", 6700), ("a", 6700)]}
 
@@ -78,6 +79,7 @@ class FakeStorm:
             "topology.component.resources.offheap.memory.mb": 0.0,
             "topology.workers": 1,
             "components": components,
+            **self.settings,
         }
 
     def _assignments(self, topology: str) -> Any:

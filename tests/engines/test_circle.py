@@ -1,5 +1,6 @@
 """Watching a run on a lab: what counts, what is left out, what is predicted."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -67,3 +68,18 @@ def test_cpu_is_predicted_from_costs_overhead_and_shares():
     found = predicted_points(problem, {"M1-1": 0.75, "M2-1": 0.25}, 100.0)
     # 0.6 points per tuple/s of its share, an overhead of 1 in each of three, a worker of 4.
     assert found == pytest.approx({"M1-1": 45 + 3 + 4, "M2-1": 15 + 3 + 4})
+
+
+def test_what_a_machine_uses_beside_its_workers_is_its_own():
+    def told(host, worker, points):
+        return replace(sample(host, 1.0, 1.0), worker=worker, worker_cpu_points=points)
+
+    # Two instances of one worker tell the same; m1 has two workers: 10 and 5 points, then 20 and 5.
+    batches = tuple(
+        Batch(n, 1.0, (told("m1", "a", p), told("m1", "a", p), told("m1", "b", 5.0),
+                       told("m2", "c", 8.0)))
+        for n, p in enumerate((10.0, 20.0))
+    )  # fmt: skip
+    found = Observed(batches, 0, {"m1": 22.5, "m2": 8.5}).own_points()
+    # 22.5 less a mean of 15 and 5; 8.5 less 8.
+    assert found == pytest.approx({"m1": 2.5, "m2": 0.5})

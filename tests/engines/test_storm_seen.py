@@ -4,9 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.engines.fake_storm import FakeStorm
 
 from penstock.bench.data import data_folder
 from penstock.change.in_force import plan_in_force
+from penstock.engines.storm.from_nimbus import seen_by_nimbus
 from penstock.engines.storm.from_ui import UiError, ask_ui, seen_by_ui
 from penstock.engines.storm.seen import (
     Seen,
@@ -96,6 +98,17 @@ def test_a_topology_has_its_counts_streams_and_measured_selectivity():
         "work": (("host-1", 1), ("host-2", 0)),
     }
     assert "__acker" not in without_ackers(now).topologies[0].index
+
+
+@pytest.mark.parametrize(
+    ("setting", "expected"),
+    [(False, Grouping.LOCAL_OR_SHUFFLE), (True, Grouping.SHUFFLE), (None, Grouping.SHUFFLE)],
+)
+def test_storms_own_shuffle_stays_in_the_worker_unless_told_not_to(tmp_path, setting, expected):
+    storm = FakeStorm(tmp_path / "plan.json")
+    storm.settings["topology.disable.loadaware.messaging"] = setting
+    (flow,) = snapshot_of(seen_by_nimbus(storm)).topologies
+    assert [s.grouping for s in flow.streams] == [expected]
 
 
 def test_a_topology_that_has_no_place_yet_is_said():

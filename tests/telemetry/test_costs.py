@@ -84,7 +84,21 @@ def test_cpu_that_falls_with_the_rate_is_not_this_components() -> None:
     rate = np.linspace(10.0, 100.0, 200)
     noise = np.random.default_rng(0).normal(0.0, 0.5, 200)
     told = refusal(rate, 50.0 - 0.1 * rate + noise)
-    assert told == "CPU does not rise with the rate; is it this component's CPU?"
+    assert told == "CPU falls as the rate rises; is it this component's CPU?"
+
+
+def test_tuples_that_cost_next_to_nothing_cost_nothing() -> None:
+    """An acker: its fixed cost is seen, that of its tuples drowns in half a point of noise."""
+    rng = np.random.default_rng(3)
+    rate = np.tile(np.linspace(20.0, 80.0, 40), 2)
+    found = fitted(points(rate, 1.0 - 0.002 * rate + rng.normal(0.0, 0.1, 80)))
+    assert found.not_ready == ""
+    assert found.e == 0.0
+    assert found.met == pytest.approx(0.9, abs=0.05)  # the level in the middle, at 50 tuples/s
+    # 0.002 points per tuple/s, known to a half: 0.12 points over the rates seen matter to nobody.
+    dear = fitted(points(rate, 1.0 + 0.002 * rate + rng.normal(0.0, 0.15, 80)))
+    assert dear.e_error > 0.25 * dear.e > 0
+    assert dear.not_ready == ""
 
 
 def test_a_cost_known_to_less_than_a_quarter_is_none() -> None:

@@ -38,7 +38,6 @@ from penstock.model.plan import Plan
 
 #: A batch fills all machines for so long.
 _BATCH_S = 8.0
-_MEASURE_S = 95.0
 #: Between the loads at which costs were measured.
 _OTHER_LEVEL = 0.8
 _STARTS_WITHIN_S = 120.0
@@ -62,6 +61,11 @@ class Compared:
     #: A load that was not in the profile, and what the profile says each machine uses at it.
     other: Observed
     predicted: dict[str, float]
+
+    @property
+    def speed(self) -> dict[str, float]:
+        """Tuples/s of each machine while all of them work; alone, each would find it easier."""
+        return self.best_equal.tuples_per_busy_s()
 
 
 def _compared(topology: str, machines: str, seconds: float, parts: str) -> Compared:
@@ -97,7 +101,7 @@ def _watched(topology: str, machines: str, seconds: float, parts: str) -> Compar
             }
             best = max(sweep, key=lambda number: sweep[number].rate_per_s)
             best_equal = circle.observe("best equal", spark, circle.equal(best), full, seconds)
-            measured = circle.measure_costs(spark, cost, _MEASURE_S)
+            measured = circle.measure_costs(spark, cost)
             rows = max(sum(s.produced or 0 for s in b.samples) for b in measured.batches)
             other = circle.observe(
                 "other load", spark, circle.equal(each), RateSource(round(_OTHER_LEVEL * rows)),
@@ -148,6 +152,23 @@ def beside_each_other(topology: str, machines: str, seconds: float, parts: str) 
     )  # fmt: skip
 
 
+def machine_by_machine(topology: str, machines: str, seconds: float, parts: str) -> Table:
+    found = _compared(topology, machines, seconds, parts)
+    used, slowest = found.other.machine_points, found.machines[-1]
+    return Table(
+        f"{topology}, the machines",
+        ["", "points", "speed over the slowest", "of its points", "CPU predicted", "CPU used"],
+        [
+            [
+                m.name, f"{m.points:g}", f"{found.speed[m.name] / found.speed[slowest.name]:.2f}",
+                f"{m.points / slowest.points:.2f}", f"{found.predicted[m.name]:.2f}",
+                f"{used[m.name]:.2f}",
+            ]
+            for m in found.machines
+        ],
+    )  # fmt: skip
+
+
 def gain_over_alone(
     topology: str, machines: str, seconds: float, parts: str, repeats: int = 1
 ) -> Iterator[float]:
@@ -170,8 +191,7 @@ def speed_error(
     """By how much the ratio of two machines' speeds misses that of their points, at most, in %."""
     for _ in range(repeats):
         found = _compared(topology, machines, seconds, parts)
-        speed = found.alone.tuples_per_busy_s()
-        per_point = [speed[m.name] / m.points for m in found.machines]
+        per_point = [found.speed[m.name] / m.points for m in found.machines]
         yield 100 * (max(per_point) / min(per_point) - 1)
 
 
@@ -309,7 +329,7 @@ def wrong_words_without_a_machine(
 def _first_plan(circle: Circle) -> Plan:
     """A plan from a short measurement."""
     with circle.alone() as spark:
-        circle.measure_costs(spark, circle.cpu_s_per_tuple(spark), _MEASURE_S)
+        circle.measure_costs(spark, circle.cpu_s_per_tuple(spark))
     return circle.plan(circle.profile("measure"))
 
 

@@ -22,6 +22,8 @@ _STATISTICS: dict[str, Callable[[list[float]], float]] = {
     "least": min,
     "most": max,
 }
+#: What a suite says of what is left out of its quick form.
+_SKIP = "skip"
 _SUITES = Path(str(files("penstock.bench"))) / "suites"
 
 
@@ -125,26 +127,25 @@ def run_suite(
     if name not in suite_names():
         raise UnknownNameError("benchmark suite", name, suite_names())
     suite: Any = read_document(_SUITES / f"{name}.yaml").value
-    module = import_module(f"penstock.bench.{suite['module']}")
     report = Report([], [], [])
-    for entry in suite.get("tables", []):
+    for entry in _entries(suite, "tables", quick):
         words = " ".join(str(value) for value in entry.get("with", {}).values())
         title = f"{entry['measure'].replace('_', ' ')} {words}"
         if only not in title:
             continue
         progress(title)
         try:
-            report.tables.append(getattr(module, entry["measure"])(**entry.get("with", {})))
+            report.tables.append(_measure(entry)(**entry.get("with", {})))
         except InputError:
             raise  # what is missing on this machine is missing for all
         except PenstockError as error:
             report.failures.append(f"{title}: {error}")
-    for entry in suite["benchmarks"]:
+    for entry in _entries(suite, "benchmarks", quick):
         if only not in entry["name"]:
             continue
         progress(entry["name"])
         try:
-            report.results.append(_run(module, entry, quick))
+            report.results.append(_run(entry, quick))
         except InputError:
             raise
         except PenstockError as error:
@@ -158,8 +159,25 @@ def run_suite(
     return report
 
 
-def _run(module: Any, entry: dict[str, Any], quick: bool) -> Result:
-    measure: Measure = getattr(module, entry["measure"])
+def _entries(suite: dict[str, Any], kind: str, quick: bool) -> Iterator[dict[str, Any]]:
+    """Tables or benchmarks, each with its module and what it is to be called with."""
+    for entry in suite.get(kind, []):
+        shorter = entry.get("quick") if quick else None
+        if shorter == _SKIP:
+            continue
+        found = {"module": suite["module"], **entry}
+        yield found | {"with": shorter} if shorter is not None else found
+
+
+def _measure(entry: dict[str, Any]) -> Callable[..., Any]:
+    found: Callable[..., Any] = getattr(
+        import_module(f"penstock.bench.{entry['module']}"), entry["measure"]
+    )
+    return found
+
+
+def _run(entry: dict[str, Any], quick: bool) -> Result:
+    measure: Measure = _measure(entry)
     repeats = entry.get("repeats", 1)
     if quick:
         repeats = min(repeats, 3)

@@ -20,7 +20,7 @@ from penstock.report.numbers import rate
 from penstock.report.text import plan_view
 from penstock.telemetry.session import require_spark
 
-_BATCH_S, _MEASURE_S = 5.0, 90.0
+_BATCH_S = 5.0
 
 
 def command(
@@ -72,7 +72,7 @@ def command(
                     "before", spark, circle.equal(circle.slots), source, seconds
                 )
                 say("measuring costs at three loads")
-                circle.measure_costs(spark, cost, _MEASURE_S)
+                circle.measure_costs(spark, cost)
             say("fitting costs, on Spark")
             plan = circle.plan(circle.profile("measure"))
             say("the same topology under the plan")

@@ -32,6 +32,9 @@ MOST_SAMPLED = 4000
 FEWEST_SAMPLES = 12
 #: A cost known worse than this is no cost: it is refused, with what would help.
 WORST_RELATIVE_ERROR = 0.25
+#: What CPU, over all rates seen, is too little to be asked for: an acker's tuples cost next to
+#: nothing, and no measurement will ever say how much.
+NEGLIGIBLE_POINTS = 0.5
 _CLUSTER_MS = 600_000
 _BUCKETS = 1_000_000
 
@@ -127,9 +130,10 @@ def fit_group(
     refusal = refuse_line(measured, choice.line)
     least, most = (float(q) for q in np.quantile(measured.rate, [0.01, 0.99]))
     first, last = _halves(measured)
+    flat = _flat(measured) if choice.line.coefficients[0] <= 0 else {}
     return _with(
         head,
-        **_of_choice(choice),
+        **(_of_choice(choice) | flat),
         rate_least=least,
         rate_most=most,
         e_first=first[0],
@@ -164,6 +168,13 @@ def _of_choice(choice: Choice) -> dict[str, Any]:
     }
 
 
+def _flat(measured: Points) -> dict[str, Any]:
+    """The same CPU at all rates."""
+    level = float(np.median(measured.cpu))
+    linear = FormKind.LINEAR.value
+    return {"e": 0.0, "met": level, "form": linear, "form_e": 0.0, "form_met": level, "spin": 0.0}
+
+
 def refuse_points(measured: Points) -> str:
     """What is wrong with the measurements before any fit, in words with a remedy."""
     if len(measured) < FEWEST_SAMPLES:
@@ -180,9 +191,10 @@ def refuse_points(measured: Points) -> str:
 
 def refuse_line(measured: Points, line: Fitted) -> str:
     e, error = float(line.coefficients[0]), float(line.errors[0])
-    if e <= 0:
-        return "CPU does not rise with the rate; is it this component's CPU?"
-    if error > WORST_RELATIVE_ERROR * e:
+    reach = float(np.ptp(measured.rate))
+    if e < 0 and -e * reach > NEGLIGIBLE_POINTS:
+        return "CPU falls as the rate rises; is it this component's CPU?"
+    if error > WORST_RELATIVE_ERROR * e and 1.96 * error * reach > NEGLIGIBLE_POINTS:
         return (
             f"too uncertain: e = {e:.3g} ± {1.96 * error:.2g}; measure longer, or at rates further "
             f"apart than {measured.rate.min():.4g} to {measured.rate.max():.4g} tuples/s"
@@ -258,6 +270,7 @@ def refined(found: CostFit, sums: dict[str, float]) -> CostFit:
     theta: FloatVector = np.array([found.e, found.met]) + step
     if theta[1] < 0:
         theta = np.array([sums["bx"] / sums["axx"], 0.0])
+    theta = np.maximum(theta, 0.0)
     meat = np.array([[sums["g11"], sums["g12"]], [sums["g12"], sums["g22"]]])
     variance = np.diag(bread @ meat @ bread.T)
     errors = np.sqrt(variance) * small_sample_factor(found.samples, 2, int(sums["clusters"]))

@@ -34,6 +34,9 @@ class Daemon:
     name: str
     process: subprocess.Popen[bytes]
     log: Path
+    #: How it was started.
+    words: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def said(self) -> str:
@@ -68,8 +71,18 @@ class Daemons:
         words = [str(word) for word in command]
         if group is not None:
             words = ["/bin/sh", "-c", f"{group.joining} && exec {shlex.join(words)}"]
+        return self._begin(name, tuple(words), environment)
+
+    def start_again(self, name: str) -> Daemon:
+        """One that was killed, as it was started the first time."""
+        old = next(daemon for daemon in self.running if daemon.name == name)
+        old.end(kindly=False)
+        self.running.remove(old)
+        return self._begin(name, old.words, old.environment)
+
+    def _begin(self, name: str, words: tuple[str, ...], environment: Mapping[str, str]) -> Daemon:
         log = self.folder / f"{name}.log"
-        with log.open("wb") as sink:
+        with log.open("ab") as sink:
             process = subprocess.Popen(
                 words,
                 env=dict(environment),
@@ -82,7 +95,7 @@ class Daemons:
                 start_new_session=True,
                 preexec_fn=_end_with_parent if sys.platform == "linux" else None,  # noqa: PLW1509
             )
-        daemon = Daemon(name, process, log)
+        daemon = Daemon(name, process, log, words, environment)
         self.running.append(daemon)
         return daemon
 

@@ -11,13 +11,13 @@ import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 from pyspark.sql import SparkSession
 
-from penstock.engines.lab.cluster import lab_cluster
+from penstock.engines.lab.cluster import lab_cluster, with_own_use
 from penstock.engines.lab.lab import Lab
 from penstock.engines.spark.code import Code
 from penstock.engines.spark.deployment import Deployment, Instance, PlaceBy
@@ -45,6 +45,8 @@ _LIMITED_WITHIN_S = 240.0
 _FIRST_LOOK_ROWS, _FIRST_LOOK_LEVELS, _FIRST_LOOK_BATCHES = 15_000, (0.2, 1.0), 8
 #: Costs are measured at these parts of the highest load, in turn, a batch so often.
 MEASURE_LEVELS, MEASURE_EVERY_S = (0.2, 0.6, 1.0), 6.0
+#: Long enough to touch three minutes of the clock, which the pipeline asks of a worker's own cost.
+MEASURE_S = 130.0
 #: The highest load takes this part of the slowest machine; the rest is for Spark's own work.
 _FILL = 0.4
 
@@ -71,6 +73,18 @@ class Observed:
         """Median time of a batch: what a tuple waits for its result."""
         return statistics.median(batch.seconds for batch in self.batches)
 
+    def own_points(self) -> dict[str, float]:
+        """CPU points that each machine used beside the workers: its daemon, above all."""
+        window_ms, used = 0.0, dict.fromkeys(self.machine_points, 0.0)
+        for batch in self.batches:
+            # Each instance tells what its whole worker used.
+            workers = {(s.host, s.worker): s.worker_cpu_points or 0.0 for s in batch.samples}
+            length_ms = batch.samples[0].window_ms
+            window_ms += length_ms
+            for (host, _), points in workers.items():
+                used[host] += points * length_ms
+        return {m: self.machine_points[m] - used[m] / window_ms for m in used}
+
     def tuples_per_busy_s(self) -> dict[str, float]:
         """How fast each machine goes through a mix of all components, by the clock."""
         tuples: dict[str, float] = {}
@@ -93,6 +107,8 @@ class Circle:
     code: Code
     folder: Path
     say: Callable[[str], None] = lambda _text: None
+    #: What each machine's own daemon uses, once costs were measured.
+    own_points: dict[str, float] = field(default_factory=dict)
 
     @property
     def slots(self) -> int:
@@ -174,16 +190,16 @@ class Circle:
         # What a batch costs anyway is the same in both.
         return max(many - few, 0.1 * many) / rows
 
-    def measure_costs(
-        self, spark: SparkSession, cpu_s_per_tuple: float, seconds: float
-    ) -> Observed:
+    def measure_costs(self, spark: SparkSession, cpu_s_per_tuple: float) -> Observed:
         """Watch a run at three loads, the highest of which fills the slowest machine well."""
         slowest = min(machine.points for machine in self.lab.machines) / 100
         rows = self._rows(_FILL * slowest * self.slots, cpu_s_per_tuple, MEASURE_EVERY_S)
         source = RateSource(rows, MEASURE_LEVELS)
-        return self.observe(
-            "measure", spark, self.equal(self.slots), source, seconds, every_s=MEASURE_EVERY_S
+        seen = self.observe(
+            "measure", spark, self.equal(self.slots), source, MEASURE_S, every_s=MEASURE_EVERY_S
         )
+        self.own_points = seen.own_points()
+        return seen
 
     def full_batch(self, cpu_s_per_tuple: float, seconds: float) -> RateSource:
         """As many rows as all machines together go through in so many seconds."""
@@ -210,7 +226,8 @@ class Circle:
 
     def problem(self, profile: Profile) -> Problem:
         graph = as_spark_runs_it(self.topology)
-        return build(graph, lab_cluster(self.lab.machines), profile, weighted=True)
+        cluster = with_own_use(lab_cluster(self.lab.machines), self.own_points)
+        return build(graph, cluster, profile, weighted=True)
 
     def plan(self, profile: Profile) -> Plan:
         problem = self.problem(profile)

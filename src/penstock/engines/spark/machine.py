@@ -9,9 +9,13 @@ from pathlib import Path
 #: Set in a worker's environment (conf/spark-env.sh), executors and their Python workers have them.
 MACHINE_VARIABLE, MACHINE_TYPE_VARIABLE = "PENSTOCK_MACHINE", "PENSTOCK_MACHINE_TYPE"
 
+#: User and system time in /proc/PID/stat, its own and of children that ended and were asked for.
+_TIMES = slice(11, 15)
+
 
 def here() -> dict[str, object]:
-    """The machine, the executor on it, and the CPU seconds that executor has used since it began.
+    """The machine, the executor on it, and the CPU seconds that executor has used since it began,
+    with the daemon that forks Python workers and these themselves.
 
     The machine type is there only where the worker's environment names it.
     """
@@ -25,7 +29,7 @@ def here() -> dict[str, object]:
     executor = _parent(os.getppid())  # our parent is the daemon that forks Python workers
     found["worker"] = str(executor or os.getppid())
     if executor is not None:
-        found["worker_cpu_s"] = _cpu_s(executor)
+        found["worker_cpu_s"] = _cpu_s(executor, os.getppid(), *_children(os.getppid()))
     return found
 
 
@@ -34,12 +38,21 @@ def _parent(process: int) -> int | None:
     return int(fields[1]) if fields else None
 
 
-def _cpu_s(process: int) -> float | None:
-    """User and system time of a process, its own threads only."""
-    fields = _stat(process)
-    if not fields:
-        return None
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+def _children(process: int) -> list[int]:
+    """Of a program with one thread, as the daemon is."""
+    try:
+        return [
+            int(child)
+            for child in Path(f"/proc/{process}/task/{process}/children").read_text().split()
+        ]
+    except (OSError, ValueError):
+        return []
+
+
+def _cpu_s(*processes: int) -> float:
+    """User and system time of processes, and of those they started that have ended since."""
+    ticks = sum(int(ticks) for process in processes for ticks in _stat(process)[_TIMES])
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def _stat(process: int) -> list[str]:

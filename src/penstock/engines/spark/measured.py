@@ -1,8 +1,9 @@
 """What instances measured during a batch, as telemetry records.
 
-CPU of an instance is what its Python process used for it. Its executor is the worker: what that
-used besides, to move packets and for itself, is the worker's own, which the pipeline measures per
-machine type. Where the executor is the driver too (local masters), it is not known and left out.
+CPU of an instance is what its Python process used for it. Its executor, with all its Python
+processes, is the worker: what that used besides, to move packets and for itself, is the worker's
+own, which the pipeline measures per machine type. Where the executor is the driver too (local
+masters), it is not known and left out.
 """
 
 from __future__ import annotations
@@ -52,11 +53,7 @@ def samples(
     """A record per instance; CPU is spread over the whole window."""
     told = [json.loads(text) for text in notes]
     used_s = clocks.used_s(told)
-    own_s = {w: used for w, used in used_s.items() if w[1] != window.driver}
-    tasks_s: dict[tuple[str, str], float] = {}
-    for note in told:
-        worker = (note["host"], note["worker"])
-        tasks_s[worker] = tasks_s.get(worker, 0.0) + note["cpu_s"]
+    worker_s = {w: used for w, used in used_s.items() if w[1] != window.driver}
     length_ms = max(window.length_ms, 1)
     points = 1e5 / length_ms
     found = []
@@ -83,9 +80,7 @@ def samples(
                 produced=taken_in if is_spout else None,
                 process_ms=1e3 * note["wall_s"] / taken_in if taken_in else None,
                 cpu_points=points * note["cpu_s"],
-                worker_cpu_points=(
-                    points * (own_s[worker] + tasks_s[worker]) if worker in own_s else None
-                ),
+                worker_cpu_points=points * worker_s[worker] if worker in worker_s else None,
                 latency_ms=float(window.length_ms) if is_spout else None,
                 uptime_s=window.uptime_s,
             )

@@ -7,6 +7,7 @@ from typing import Any
 
 from penstock.engines.storm.bridge import Bridge, BridgeError
 from penstock.engines.storm.seen import (
+    EVEN_SHUFFLE,
     Seen,
     SeenComponent,
     SeenExecutor,
@@ -83,6 +84,7 @@ def _topology(
         priority=said.get("topology.priority"),
         components=components,
         executors=executors,
+        shuffles_near=said.get(EVEN_SHUFFLE) is False,
     )
 
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from penstock.engines.storm.seen import (
+    EVEN_SHUFFLE,
     Seen,
     SeenComponent,
     SeenExecutor,
@@ -106,6 +107,7 @@ def _topology(ask: Ask, summary: Mapping[str, Any]) -> SeenTopology:
         priority=settings.get("topology.priority"),
         components=tuple(components),
         executors=tuple(executors),
+        shuffles_near=settings.get(EVEN_SHUFFLE) is False,
     )
 
 

@@ -61,6 +61,11 @@ class SeenComponent:
     inputs: tuple[SeenInput, ...]
 
 
+#: The setting that makes Storm's shuffle an even one. With Storm's default, false, tuples stay in
+#: the worker while one of its executors takes them and its queue is not nearly full.
+EVEN_SHUFFLE = "topology.disable.loadaware.messaging"
+
+
 @dataclass(frozen=True)
 class SeenTopology:
     """A topology that runs."""
@@ -74,6 +79,8 @@ class SeenTopology:
     priority: int | None
     components: tuple[SeenComponent, ...]
     executors: tuple[SeenExecutor, ...]
+    #: Whether a shuffle prefers the executors of its own worker.
+    shuffles_near: bool = False
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from penstock.files.storm_yaml import supervisor_type
 from penstock.model.cluster import Cluster, Machine, MachineType
 from penstock.model.plan import Deployed
 from penstock.model.snapshot import Snapshot
-from penstock.model.topology import Topology
+from penstock.model.topology import Grouping, Topology
 
 ACKER = "__acker"
 _SYSTEM = "__"
@@ -128,7 +128,7 @@ def _topology(seen: SeenTopology) -> Topology:
             entry: dict[str, object] = {
                 "to": component.name,
                 "name": stream.stream,
-                "grouping": stream.grouping,
+                "grouping": _grouping(stream.grouping, seen),
             }
             if stream.fields and stream.grouping == "fields":
                 entry["fields"] = list(stream.fields)
@@ -147,6 +147,12 @@ def _topology(seen: SeenTopology) -> Topology:
     loaded = load(document)
     assert isinstance(loaded, Topology)
     return loaded
+
+
+def _grouping(said: str, seen: SeenTopology) -> str:
+    """Storm's own shuffle keeps tuples in the worker where it can, unless it was told not to."""
+    is_near = said == Grouping.SHUFFLE.value and seen.shuffles_near
+    return Grouping.LOCAL_OR_SHUFFLE.value if is_near else said
 
 
 def _counts(executors: Iterable[SeenExecutor]) -> dict[str, int]:

@@ -114,7 +114,7 @@ final class Answers {
                 "topology.version", "topology.workers", "topology.priority", "topology.worker.max.heap.size.mb",
                 "topology.acker.executors", "topology.component.resources.onheap.memory.mb",
                 "topology.component.resources.offheap.memory.mb", "topology.component.cpu.pcore.percent",
-                "topology.blobstore.map", WeightedGrouping.FILE)) {
+                "topology.disable.loadaware.messaging", "topology.blobstore.map", WeightedGrouping.FILE)) {
             answer.put(name, settings.get(name));
         }
         answer.put("components", components);

@@ -1,11 +1,9 @@
 package penstock.storm;
 
 import java.util.List;
-import java.util.Map;
 import org.apache.storm.generated.GlobalStreamId;
 import org.apache.storm.grouping.CustomStreamGrouping;
 import org.apache.storm.task.WorkerTopologyContext;
-import org.apache.storm.utils.Utils;
 
 /**
  * Divides a stream among the tasks of its target by the shares of the plan, and by new ones when the plan changes.
@@ -13,7 +11,7 @@ import org.apache.storm.utils.Utils;
  * <p>{@code builder.setBolt("mid", …).customGrouping("low", new WeightedGrouping())}. The plan is read where
  * {@code penstock.shares.file} says: a path on every worker's machine, or the local name of a blob in
  * {@code topology.blobstore.map}, which Storm brings to the workers and keeps up to date. Without shares, the
- * stream is divided evenly. An executor's share is divided evenly among its tasks.
+ * stream is divided evenly. See {@link TaskShares}.
  */
 public final class WeightedGrouping implements CustomStreamGrouping {
     /** Where workers find the plan. */
@@ -45,38 +43,14 @@ public final class WeightedGrouping implements CustomStreamGrouping {
 
     @Override
     public void prepare(WorkerTopologyContext context, GlobalStreamId stream, List<Integer> targets) {
-        Map<String, Object> conf = context.getConf();
-        Object topology = conf == null ? null : conf.get("topology.name");
-        String target = targets.isEmpty() ? null : context.getComponentId(targets.get(0));
-        table = table(targets, null);
         // Sources begin at different points, so that they do not march in step.
         position = context.getThisWorkerPort() * STEP + stream.hashCode() * 0x9E3779B1L;
-        if (conf != null && conf.get(FILE) != null && target != null) {
-            PlanWatch.of(conf.get(FILE).toString()).follow(plan -> table = table(targets, shares(plan, topology, target)));
+        if (targets.isEmpty()) {
+            return;
         }
-    }
-
-    private static List<Plan.Place> shares(Plan plan, Object topology, String target) {
-        Plan.Topology placed = plan == null ? null : plan.topologies().get(topology);
-        return placed == null ? null : placed.components().get(target);
-    }
-
-    /** Shares of the tasks; even where the plan has none for this component. */
-    private static Table table(List<Integer> targets, List<Plan.Place> places) {
-        double[] shares = new double[targets.size()];
-        if (places == null || places.isEmpty() || places.size() > targets.size() || places.get(0).share() == null) {
-            java.util.Arrays.fill(shares, 1.0 / Math.max(1, targets.size()));
-        } else {
-            // As Nimbus deals tasks to executors.
-            List<List<Integer>> executors = Utils.partitionFixed(places.size(), targets);
-            int task = 0;
-            for (int i = 0; i < executors.size(); i++) {
-                for (int j = 0; j < executors.get(i).size(); j++) {
-                    shares[task++] = places.get(i).share() / executors.get(i).size();
-                }
-            }
-        }
-        return new Table(targets.stream().map(List::of).toList(), ends(shares));
+        List<List<Integer>> tasks = targets.stream().map(List::of).toList();
+        String target = context.getComponentId(targets.get(0));
+        TaskShares.follow(context.getConf(), target, tasks.size(), shares -> table = new Table(tasks, ends(shares)));
     }
 
     private static long[] ends(double[] shares) {

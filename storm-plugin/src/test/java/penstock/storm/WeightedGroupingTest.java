@@ -1,5 +1,6 @@
 package penstock.storm;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.nio.file.Files;
@@ -95,5 +96,17 @@ class WeightedGroupingTest {
         Path file = Files.writeString(folder.resolve("plan.json"), Simulated.text("weighted.json"));
         Map<Integer, Integer> counts = counts(grouping(file, List.of(1, 2)), 2000);
         counts.values().forEach(count -> assertEquals(1000, count, 3));
+    }
+
+    @Test
+    void spoutsShareTheirWorkAsThePlanSays() throws Exception {
+        Path file = Files.writeString(folder.resolve("plan.json"), Simulated.text("weighted.json"));
+        Map<String, Object> conf = Map.of("topology.name", "linear", WeightedGrouping.FILE, file.toString());
+        AtomicReference<double[]> shares = new AtomicReference<>();
+        // Four tasks in three executors: the first holds two, which halve its 0.39399.
+        TaskShares.follow(conf, "high", 4, shares::set);
+        assertArrayEquals(new double[] {0.196997, 0.196997, 0.393995, 0.212011}, shares.get(), 1e-6);
+        TaskShares.follow(Map.of(), "high", 4, shares::set);
+        assertArrayEquals(new double[] {0.25, 0.25, 0.25, 0.25}, shares.get());
     }
 }

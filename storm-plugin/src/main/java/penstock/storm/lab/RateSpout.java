@@ -13,14 +13,17 @@ import org.apache.storm.topology.OutputFieldsDeclarer;
 import org.apache.storm.topology.base.BaseRichSpout;
 import org.apache.storm.tuple.Fields;
 import org.apache.storm.tuple.Values;
+import penstock.storm.TaskShares;
 
 /**
  * Emits numbered tuples at a rate that can be changed while it runs: a number in the file {@code penstock.lab.rate.file},
- * tuples/s of all spouts together. A tuple that fails is emitted again under its id.
+ * tuples/s of all spouts together. A tuple that fails is emitted again under its id. Tasks share the rate, and the tuples
+ * that may be under way ({@code penstock.lab.pending}, of all spouts together), as the plan says, if it says so.
  */
 final class RateSpout extends BaseRichSpout {
     static final String RATE = "penstock.lab.rate";
     static final String RATE_FILE = "penstock.lab.rate.file";
+    static final String PENDING = "penstock.lab.pending";
     static final String PROOF = "penstock.lab.proof.dir";
     private static final long serialVersionUID = 1L;
     private static final long LOOK_EVERY_NS = 500_000_000L;
@@ -40,7 +43,9 @@ final class RateSpout extends BaseRichSpout {
     private transient long lastNs;
     private transient long lookedNs;
     private transient long number;
-    private transient int tasks;
+    private transient double mostPending;
+    /** Of what this component makes; the plan may change it. */
+    private transient volatile double share;
 
     /**
      * A spout that makes a part of the topology's tuples.
@@ -58,8 +63,11 @@ final class RateSpout extends BaseRichSpout {
         collector = out;
         pending = new HashMap<>();
         failed = new ArrayDeque<>();
-        tasks = context.getComponentTasks(context.getThisComponentId()).size();
-        acked = Proof.in(conf.get(PROOF), "acked", context.getThisComponentId(), context.getThisTaskId());
+        String component = context.getThisComponentId();
+        int tasks = context.getComponentTasks(component).size();
+        TaskShares.follow(conf, component, tasks, shares -> share = shares[context.getThisTaskIndex()]);
+        mostPending = conf.get(PENDING) instanceof Number most ? most.doubleValue() : Double.POSITIVE_INFINITY;
+        acked = Proof.in(conf.get(PROOF), "acked", component, context.getThisTaskId());
         rateFile = conf.get(RATE_FILE) == null ? null : Path.of(conf.get(RATE_FILE).toString());
         ratePerS = conf.get(RATE) instanceof Number rate ? rate.doubleValue() : 0;
         // A spout that starts again must not use the ids of the one before.
@@ -75,12 +83,12 @@ final class RateSpout extends BaseRichSpout {
             lookedNs = now;
             lookAtRate();
         }
-        double perS = ratePerS * part / tasks;
+        double perS = ratePerS * part * share;
         due = Math.min(due + (now - lastNs) / 1e9 * perS, Math.max(1, perS * MOST_BEHIND_S));
         lastNs = now;
         if (!failed.isEmpty()) {
             emit(failed.poll());
-        } else if (due >= 1) {
+        } else if (due >= 1 && pending.size() < Math.max(1, mostPending * part * share)) {
             due -= 1;
             emit(prefix + number++);
         }

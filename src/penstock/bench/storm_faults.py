@@ -1,0 +1,296 @@
+"""A plan on a real Storm to which everything happens: is it obeyed, and does a tuple get lost?"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+
+from penstock import api
+from penstock.bench.storm import trial_of
+from penstock.bench.suite import Table
+from penstock.change.guard import differences, places_of
+from penstock.change.in_force import plan_in_force
+from penstock.engines.storm.bridge import BridgeError
+from penstock.engines.storm.lab import plan_file
+from penstock.engines.storm.proof import prove
+from penstock.engines.storm.publish import NotFollowed
+from penstock.engines.storm.snapshot import without_ackers
+from penstock.engines.storm.trial import Trial
+from penstock.errors import InputError, PenstockError
+from penstock.evaluate.predict import predict
+from penstock.examples import load_profile, load_topology
+from penstock.files.store import dumps, save
+from penstock.model.placement import Placement
+from penstock.model.plan import Plan
+from penstock.model.problem import build
+from penstock.model.profile import Cost, Profile
+
+_LOAD_PER_S = 60.0
+_RECOVERS_WITHIN_S = 120.0
+#: Tuples acked after a fault before it counts as survived.
+_ENOUGH = 200
+#: Rounds of Nimbus in which nothing may move.
+_STAYS_S = 8.0
+_DRAINS_S = 40.0
+_MOST_INSTANCES = 6
+_SLOTS = 3
+_COSTS_ON = "lab-90"
+
+_Places = Mapping[str, tuple[tuple[str, int], ...]]
+
+
+# -- random plans ----------------------------------------------------------------------------------
+
+
+def wrong_placements(machines: str, plans: int, seed: int, repeats: int = 1) -> Iterator[float]:
+    """How many of so many random plans were not what Nimbus said afterwards."""
+    for _ in range(repeats):
+        rng = np.random.default_rng(seed)
+        wrong = 0
+        with trial_of("linear", machines) as trial:
+            trial.submit(dict.fromkeys(("low", "mid", "high"), 1))
+            for number in range(plans):
+                plan = _random_plan(trial, rng)
+                try:
+                    trial.place(plan, wait_s=0)
+                except NotFollowed as error:
+                    wrong += 1
+                    _say(f"plan {number}: {error}")
+                # Once more, with eyes other than the publisher's.
+                wrong += bool(_differs(trial, places_of(plan, trial.name)))
+        yield float(wrong)
+
+
+def _random_plan(trial: Trial, rng: np.random.Generator) -> Plan:
+    """Any number of instances of everything, on any machine, in any worker."""
+    snapshot = trial.snapshot()
+    problem = build(snapshot.topologies, snapshot.cluster)
+    counts = rng.integers(1, _MOST_INSTANCES + 1, size=len(problem.components))
+    total = int(counts.sum())
+    placement = Placement.of(
+        np.repeat(np.arange(len(counts)), counts),
+        rng.integers(0, len(problem.cluster.machines), size=total),
+        rng.integers(0, _SLOTS, size=total),
+    )
+    predicted, _ = predict(problem, placement)
+    return Plan(problem, placement, "random", predicted=predicted)
+
+
+def _differs(trial: Trial, wanted: _Places) -> list[str]:
+    """Where the placement is another; planned slots may be numbered otherwise."""
+    (deployed,) = trial.snapshot().deployed
+    return differences(wanted, deployed)
+
+
+# -- faults ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Survived:
+    """What became of one fault."""
+
+    fault: str
+    #: Until tuples were acked again and everything was where it belongs.
+    seconds: float
+    #: Empty if the placement is the plan's, or the contingency's.
+    differs: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Faults:
+    survived: tuple[Survived, ...]
+    acked: int
+    missing: int
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"  {text}\n")
+    sys.stderr.flush()
+
+
+def after_faults(machines: str) -> Table:
+    found = _all_faults(machines)
+    rows = [
+        [s.fault, f"{s.seconds:.0f}", "as planned" if not s.differs else "; ".join(s.differs)]
+        for s in found.survived
+    ]
+    title = f"linear under load, hurt ({found.acked:,} tuples acked, {found.missing} missing)"
+    return Table(title, ["killed with -9, or cut", "seconds to recover", "placement"], rows)
+
+
+def missing_tuples(machines: str, repeats: int = 1) -> Iterator[float]:
+    """Tuples that were acked and never seen at the sink, after all faults."""
+    for _ in range(repeats):
+        yield float(_all_faults(machines).missing)
+
+
+def misplaced_after_faults(machines: str, repeats: int = 1) -> Iterator[float]:
+    for _ in range(repeats):
+        yield float(sum(bool(s.differs) for s in _all_faults(machines).survived))
+
+
+@lru_cache(maxsize=1)
+def _all_faults(machines: str) -> Faults:
+    with trial_of("linear", machines) as trial:
+        return _Hurting(trial).run()
+
+
+class _Hurting:
+    """One fault after another, under load, with acking."""
+
+    def __init__(self, trial: Trial) -> None:
+        self.trial = trial
+        self.folder = trial.lab.folder
+        self.survived: list[Survived] = []
+
+    def run(self) -> Faults:
+        trial = self.trial
+        trial.submit({"low": 2, "mid": 3, "high": 4}, proof=True)
+        trial.feed(_LOAD_PER_S)
+        plan = self._plan()
+        trial.place(plan)
+        first, last = (m.name for m in (trial.lab.machines[0], trial.lab.machines[-1]))
+        planned = places_of(plan, trial.name)
+        self._hurt("a worker", lambda: self._kill_workers(first), planned)
+        self._hurt("a supervisor with its workers", lambda: self._kill_machine(last),
+                   _without(plan, trial.name, last))  # fmt: skip
+        self._hurt("(the supervisor is back, nothing may move)", lambda: self._back(last),
+                   _without(plan, trial.name, last))  # fmt: skip
+        plan = self._plan()
+        trial.place(plan)
+        planned = places_of(plan, trial.name)
+        self._hurt("Nimbus", lambda: self._restart("nimbus"), planned)
+        self._hurt("ZooKeeper", lambda: self._restart("zookeeper"), planned)
+        self._hurt("the plan file, in the middle of a write", self._cut_plan_file, planned)
+        self._hurt(
+            "(the plan file, and a worker of it)", lambda: self._kill_workers(first), planned
+        )
+        other = self._plan(narrower=True)
+        self._hurt("penstock apply, in the middle", lambda: self._kill_apply(other),
+                   places_of(other, trial.name))  # fmt: skip
+        trial.feed(0.0)
+        time.sleep(_DRAINS_S)
+        proof = prove(trial.proof, [("mid", "high")])
+        _say(f"{proof.acked:,} tuples acked, {len(proof.missing)} of them missing")
+        return Faults(tuple(self.survived), proof.acked, len(proof.missing))
+
+    def _hurt(self, fault: str, hurt: Callable[[], None], wanted: _Places) -> None:
+        began = time.monotonic()
+        hurt()
+        acked = self._acked()
+        differs = ["nothing was acked"]
+        while time.monotonic() < began + _RECOVERS_WITHIN_S:
+            time.sleep(1.0)
+            try:
+                differs = _differs(self.trial, wanted)
+            except (BridgeError, InputError, ValueError) as error:
+                differs = [str(error)]
+            if not differs and self._acked() >= acked + _ENOUGH:
+                break
+        seconds = time.monotonic() - began
+        if not differs and self._acked() < acked + _ENOUGH:
+            differs = ["nothing is acked any more"]
+        self.survived.append(Survived(fault, seconds, tuple(differs)))
+        _say(f"{fault}: {seconds:.0f} s, {'; '.join(differs) or 'as planned'}")
+
+    def _acked(self) -> int:
+        return prove(self.trial.proof, []).acked
+
+    def _plan(self, *, narrower: bool = False) -> Plan:
+        """For what runs now, with what to do when a machine is lost."""
+        snapshot = without_ackers(self.trial.snapshot())
+        kinds = [kind.name for kind in snapshot.cluster.types]
+        problem = build(snapshot.topologies, snapshot.cluster, _costs(self.trial.shape, kinds))
+        made = api.plan(
+            problem, "default" if narrower else "penstock", if_lost=len(kinds), same_counts=True
+        ).plan
+        if made is None or not made.if_lost:
+            raise PenstockError("no plan for the lab, or none for a lost machine")
+        before = plan_in_force(snapshot, problem.profile)
+        return replace(made, deployed=before.deployed)
+
+    def _workers_of(self, machine: str) -> list[int]:
+        """Processes that a supervisor has started: the names of these folders."""
+        pids = (self.folder / machine / "data" / "workers").glob("*/pids/*")
+        return [int(pid.name) for pid in pids if pid.name.isdigit()]
+
+    def _kill_workers(self, machine: str) -> None:
+        for pid in self._workers_of(machine):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    def _kill_machine(self, machine: str) -> None:
+        """The supervisor first, so that it does not start its workers again."""
+        daemon = next(d for d in self.trial.lab.daemons.running if d.name == machine)
+        workers = self._workers_of(machine)
+        os.killpg(daemon.process.pid, signal.SIGKILL)
+        for pid in workers:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    def _back(self, machine: str) -> None:
+        self.trial.lab.daemons.start_again(machine)
+        time.sleep(_STAYS_S)
+
+    def _restart(self, name: str) -> None:
+        """As whoever watches over daemons does: killed, noticed, started again."""
+        daemon = next(d for d in self.trial.lab.daemons.running if d.name == name)
+        os.killpg(daemon.process.pid, signal.SIGKILL)
+        time.sleep(_STAYS_S)
+        self.trial.lab.daemons.start_again(name)
+
+    def _cut_plan_file(self) -> None:
+        path = plan_file(self.trial.lab)
+        text = path.read_text(encoding="utf-8")
+        path.write_text(text[: len(text) // 2], encoding="utf-8")
+        time.sleep(_STAYS_S)
+
+    def _kill_apply(self, plan: Plan) -> None:
+        """As soon as it has told what it means to do, and a moment later; then it is run again."""
+        path, receipt = self.folder / "other.json", self.folder / "receipt.json"
+        save(plan, path)
+        command = [
+            sys.executable, "-m", "penstock", "apply", str(path), "--yes",
+            "--storm-yaml", str(self.folder / "nimbus" / "storm.yaml"), "--receipt", str(receipt),
+        ]  # fmt: skip
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + _RECOVERS_WITHIN_S
+        while not receipt.exists() and time.monotonic() < deadline and process.poll() is None:
+            time.sleep(0.02)
+        time.sleep(random.Random(dumps(plan)).uniform(0.0, 3.0))
+        process.kill()
+        process.wait()
+        again = subprocess.run(command, capture_output=True, text=True, check=False)
+        if again.returncode != 0:
+            raise PenstockError(f"penstock apply, run again: {again.stderr.strip()}")
+
+
+def _without(plan: Plan, topology: str, machine: str) -> _Places:
+    """The places of a plan when its contingency for a machine is followed."""
+    places = {name: list(found) for name, found in places_of(plan, topology).items()}
+    contingency = next(c for c in plan.if_lost if c.machine == machine)
+    for label, index, target, slot in contingency.moves:
+        places[label.rpartition("/")[2]][index] = (target, slot)
+    return {name: tuple(found) for name, found in places.items()}
+
+
+def _costs(shape: str, kinds: list[str]) -> Profile:
+    """The lab's known costs under the names of the topology's components, alike on all machines."""
+    known = load_profile("lab").by_place
+    rows = {c.name: c.profile or c.name for c in load_topology(shape).components}
+    costs = tuple(
+        Cost(name, kind, known[row, _COSTS_ON].e, known[row, _COSTS_ON].met)
+        for name, row in rows.items()
+        for kind in kinds
+    )
+    return Profile("lab", costs)

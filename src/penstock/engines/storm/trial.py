@@ -1,0 +1,242 @@
+"""A topology of the plugin's on a lab: submitted, fed at a rate, placed, and watched.
+
+Everything is read off what a user has as well: telemetry lines for tuples and the CPU of workers,
+Nimbus for the placement. Only what a whole machine uses comes from the lab's control groups.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from penstock.engines.lab.lab import Lab
+from penstock.engines.storm.bridge import Bridge, BridgeError
+from penstock.engines.storm.from_nimbus import seen_by_nimbus
+from penstock.engines.storm.home import plugin_jar
+from penstock.engines.storm.lab import plan_file
+from penstock.engines.storm.proof import PROOF_FOLDER
+from penstock.engines.storm.publication import Receipt, prepare
+from penstock.engines.storm.publish import SHARES_FILE, Publisher
+from penstock.engines.storm.snapshot import snapshot_of
+from penstock.errors import InputError, PenstockError
+from penstock.files.writer import write_text
+from penstock.model.plan import Plan
+from penstock.model.snapshot import Snapshot
+
+_MAIN = "penstock.storm.lab.LabTopology"
+#: Tasks of each component: divisible by most numbers of executors.
+TASKS = 12
+#: Tuples that may be under way: enough to keep every machine busy, few enough to be done in time.
+_PENDING = 600
+_REPORTS_EVERY_S = 5
+_RUNS_WITHIN_S = 90.0
+_WARM_WITHIN_S = 180.0
+_LOOKS_EVERY_S = 1.0
+#: More than any machine of a lab can take.
+FLOOD_PER_S = 1e6
+
+
+@dataclass(frozen=True)
+class Watched:
+    """What was seen in one stretch of time."""
+
+    #: Tuples/s that the spouts made.
+    rate_per_s: float
+    #: CPU points of each whole machine, and of the worker processes on it.
+    machine_points: Mapping[str, float]
+    worker_points: Mapping[str, float]
+    lines: Sequence[Mapping[str, Any]]
+
+
+@dataclass
+class Trial:
+    """One topology on one lab."""
+
+    lab: Lab
+    bridge: Bridge
+    shape: str
+    spouts: tuple[str, ...]
+    say: Callable[[str], None] = lambda _text: None
+    receipts: list[Receipt] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        return self.shape
+
+    @property
+    def rate_file(self) -> Path:
+        return self.lab.folder / f"{self.name}-rate"
+
+    @property
+    def telemetry(self) -> Path:
+        return self.lab.folder / f"{self.name}-telemetry"
+
+    @property
+    def proof(self) -> Path:
+        return self.lab.folder / f"{self.name}-proof"
+
+    def submit(
+        self,
+        executors: Mapping[str, int],
+        *,
+        weighted: bool = False,
+        load_aware: bool = False,
+        proof: bool = False,
+    ) -> None:
+        """With so many executors; Storm's own scheduler places it unless a plan is in force.
+
+        Storm's shuffle prefers targets in the same worker until they are overloaded
+        (``load_aware``); without, it deals tuples evenly, as the model has it.
+        """
+        self.feed(0.0)
+        settings: dict[str, object] = {
+            "penstock.lab.rate.file": str(self.rate_file),
+            "penstock.lab.pending": _PENDING,
+            SHARES_FILE: str(plan_file(self.lab)),
+            "topology.workers": len(self.lab.machines),
+            "topology.acker.executors": len(self.lab.machines),
+            "topology.max.spout.pending": _PENDING,
+            "topology.disable.loadaware.messaging": not load_aware,
+            "topology.message.timeout.secs": 30,
+            "report.period": _REPORTS_EVERY_S,
+        }
+        if proof:
+            settings[PROOF_FOLDER] = str(self.proof)
+        options = {
+            "executors": dict(executors),
+            "tasks": dict.fromkeys(executors, TASKS),
+            "weighted": weighted,
+            "telemetry": str(self.telemetry),
+            "conf": settings,
+        }
+        arguments = [self.shape, self.name, json.dumps(options)]
+        self.bridge.ask("submit", jar=str(plugin_jar()), main=_MAIN, arguments=arguments)
+        self._until(self._has_place, _RUNS_WITHIN_S, f"{self.name} has no place")
+
+    def kill(self) -> None:
+        self.bridge.ask("kill", name=self.name, wait_s=0)
+        self._until(self._is_gone, _RUNS_WITHIN_S, f"{self.name} does not end")
+        plan_file(self.lab).unlink(missing_ok=True)
+
+    def feed(self, rate_per_s: float) -> None:
+        """Tuples/s that the spouts are to make, from now on."""
+        write_text(self.rate_file, f"{rate_per_s!r}\n")
+
+    def snapshot(self) -> Snapshot:
+        return snapshot_of(seen_by_nimbus(self.bridge))
+
+    def place(self, plan: Plan, wait_s: int = 1) -> Receipt:
+        """Put a plan in force; an error if Storm does not follow."""
+        publisher = Publisher(
+            self.bridge, plan_file(self.lab), self.say, self.receipts.append, wait_s=wait_s
+        )
+        return publisher.publish(prepare(plan, self.snapshot()))
+
+    def warm_up(self, left_out_s: float) -> None:
+        """Until every executor has reported, the machines are held to their points, and a while."""
+        began = time.time()
+        wanted = {
+            (component, machine)
+            for deployed in self.snapshot().deployed
+            for component, places in deployed.components
+            for machine, _ in places
+        }
+        self._until(
+            lambda: {(line["component"], line["host"]) for line in self.lines(began)} >= wanted,
+            _RUNS_WITHIN_S, f"not every executor of {self.name} reports",
+        )  # fmt: skip
+        self.lab.wait_until_limited(_WARM_WITHIN_S)
+        time.sleep(left_out_s)
+
+    def watch(self, seconds: float) -> Watched:
+        """What happens in the next seconds."""
+        began, before = time.time(), self.lab.cpu_s()
+        time.sleep(seconds)
+        ended, after = time.time(), self.lab.cpu_s()
+        # The windows that end just after it are still to be written.
+        time.sleep(_REPORTS_EVERY_S + 1.0)
+        lines = [
+            line
+            for line in self.lines(began)
+            if line["time_ms"] - line["window_ms"] >= 1e3 * began and line["time_ms"] <= 1e3 * ended
+        ]
+        return Watched(
+            rate_per_s=sum(_made_per_s(lines, spout) for spout in self.spouts),
+            machine_points={m: 100 * (after[m] - before[m]) / (ended - began) for m in after},
+            worker_points=_worker_points(lines),
+            lines=lines,
+        )
+
+    def lines(self, since_s: float) -> list[dict[str, Any]]:
+        """Telemetry of windows that ended since; a line that is just being written is left out."""
+        found = []
+        for file in sorted(self.telemetry.glob("*.jsonl*")):
+            texts = (text for text in _read(file).splitlines() if text.endswith("}"))
+            found += [line for line in map(json.loads, texts) if line["time_ms"] >= 1e3 * since_s]
+        return found
+
+    def _has_place(self) -> bool:
+        try:
+            return bool(self.snapshot().deployed)
+        except (BridgeError, InputError):
+            return False
+
+    def _is_gone(self) -> bool:
+        return all(t["name"] != self.name for t in self.bridge.ask("cluster")["topologies"])
+
+    @staticmethod
+    def _until(true: Callable[[], bool], within_s: float, complaint: str) -> None:
+        deadline = time.monotonic() + within_s
+        while not true():
+            if time.monotonic() > deadline:
+                raise PenstockError(f"{complaint} after {within_s:g} s")
+            time.sleep(_LOOKS_EVERY_S)
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        # Written to its end and renamed since we saw it; or old, and deleted.
+        whole = file.with_name(file.name.removeprefix(".").removesuffix(".part"))
+        return whole.read_text(encoding="utf-8") if whole.exists() else ""
+
+
+def _made_per_s(lines: Sequence[Mapping[str, Any]], spout: str) -> float:
+    """Tuples/s of a spout: each executor's over the windows it reported."""
+    made: dict[int, float] = defaultdict(float)
+    spent_s: dict[int, float] = defaultdict(float)
+    for line in lines:
+        if line["component"] == spout:
+            outputs = (o["tuples"] for o in line["outputs"] if not o["stream"].startswith("__"))
+            made[line["task"]] += max(outputs, default=0.0)
+            spent_s[line["task"]] += line["window_ms"] / 1e3
+    return sum(made[task] / spent_s[task] for task in made)
+
+
+def _worker_points(lines: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """CPU of each machine's workers, mean over their windows."""
+    seen: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
+    for line in lines:
+        seen[line["host"], line["worker"]][line["time_ms"]] = line["worker_cpu_points"]
+    found: dict[str, float] = defaultdict(float)
+    for (host, _), windows in seen.items():
+        found[host] += sum(windows.values()) / len(windows)
+    return dict(found)
+
+
+def write_lines(watched: Sequence[Watched], folder: Path) -> None:
+    """What was watched, for the pipeline."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_text(folder / "watched.jsonl", "".join(_texts(watched)))
+
+
+def _texts(watched: Sequence[Watched]) -> Iterator[str]:
+    for seen in watched:
+        for line in seen.lines:
+            yield json.dumps(line) + "\n"
