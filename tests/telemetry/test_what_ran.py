@@ -92,8 +92,8 @@ def test_stretches_in_which_somebody_ran_elsewhere_do_not_count(spark: SparkSess
     done = applied(0)
     moved = [row | {"host": "M1-1"} for row in minute_of(2, 999)]
     silent = minute_of(3, 999)[:2]
-    stray = [*minute_of(4, 999), at(4.5, 3, 999, task=9, host="M9")]
-    acker = [*minute_of(5, 100), at(5.5, 1, 999, component="__acker", task=99)]
+    stray = [*minute_of(4, 999), at(4.5, 3, 999) | {"task": 9, "host": "M9"}]
+    acker = [*minute_of(5, 100), at(5.5, 1, 999) | {"component": "__acker", "task": 99}]
     rows = [*minute_of(1, 100), *moved, *silent, *stray, *acker]
     found, _ = what_ran(windows(spark, rows), [done], [done])
     # The first and the last: an acker that the plan does not name disturbs nobody.

@@ -7,7 +7,7 @@ import re
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,6 +16,7 @@ import typer
 from penstock.cli import history_options
 from penstock.cli.output import say
 from penstock.engines import keeper
+from penstock.engines.storm.snapshot import ACKER
 from penstock.errors import Finding, InputError, UsageError
 from penstock.files.receipt_file import read_receipts
 from penstock.model.cluster import Cluster
@@ -190,12 +191,19 @@ def _ready(found: Measured, snapshot: Snapshot) -> Profile:
     if found.profile is not None and found.profile.covers(wanted, used):
         for lacking in missing[:_SHOWN]:
             say(f"estimated: {lacking.row} on {lacking.machine_type}: {lacking.why}")
-        return found.profile
+        return _without_half_known_ackers(found.profile, used)
     findings = [
         Finding(f"{lacking.row} on {lacking.machine_type}: {lacking.why}")
         for lacking in missing[:_SHOWN]
     ]
     raise InputError(*findings, "the telemetry does not give all costs yet; see above")
+
+
+def _without_half_known_ackers(profile: Profile, used: set[str]) -> Profile:
+    """Ackers measured on some machine types only are left to the plugin, as unmeasured ones are."""
+    if profile.covers({ACKER}, used):
+        return profile
+    return replace(profile, costs=tuple(c for c in profile.costs if c.row != ACKER))
 
 
 def look_back(pipeline: Pipeline, history: Path) -> dict[str, Outcome]:
