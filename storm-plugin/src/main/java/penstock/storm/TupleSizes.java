@@ -13,7 +13,7 @@ import org.slf4j.LoggerFactory;
  * the purpose, as Storm would between workers.
  *
  * <p>Storm counts messages to each peer but not their bytes. The first tuple of a stream is looked at and then one in a
- * thousand, at most one a second, which costs nothing that could be measured. Used by one thread.
+ * thousand, at most one a second, so that it stays cheap. Used by one thread.
  */
 final class TupleSizes {
     private static final Logger LOG = LoggerFactory.getLogger(TupleSizes.class);
