@@ -119,8 +119,8 @@ def take_in(pipeline: Pipeline, folders: Sequence[str]) -> None:
     from penstock.telemetry.source import SourceFormat, open_source
 
     for folder in folders:
-        source = open_source(pipeline.spark, folder, SourceFormat.JSON_LINES, PATTERN)
-        pipeline.take_in_history(source)
+        source = open_source(pipeline.spark, folder, SourceFormat.JSON_LINES)
+        pipeline.take_in_history(replace(source, pattern=PATTERN, rotated=True))
 
 
 def require_lines(pipeline: Pipeline, fresh: Fresh) -> list[Lot]:

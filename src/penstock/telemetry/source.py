@@ -42,12 +42,16 @@ class Source:
     format: SourceFormat
     #: Names of the files in a folder that are meant; all of them if empty.
     pattern: str = ""
+    #: The writer deletes its oldest files, perhaps while they are read.
+    rotated: bool = False
 
     def stream(self, spark: SparkSession, most_files: int | None = None) -> DataFrame:
         """An endless frame of raw records: lines (value, file) or columns (…, file)."""
         if self.format is SourceFormat.KAFKA:
             return _kafka(spark, self.location)
         reader = spark.readStream.option("recursiveFileLookup", "true")
+        if self.rotated:
+            reader = reader.option("ignoreMissingFiles", "true")
         if most_files:
             reader = reader.option("maxFilesPerTrigger", most_files)
         folder, name = _folder_and_pattern(spark, self.location)
@@ -63,15 +67,13 @@ class Source:
         return reader.text(folder).select("value", file)
 
 
-def open_source(
-    spark: SparkSession, location: str, named: SourceFormat | None = None, pattern: str = ""
-) -> Source:
+def open_source(spark: SparkSession, location: str, named: SourceFormat | None = None) -> Source:
     """The source at a location; its format by name, or by the ending of its first file."""
     if location.startswith(_KAFKA):
         return Source(location, SourceFormat.KAFKA)
     first = _first_file(spark, location)
     if named is not None:
-        return Source(location, named, pattern)
+        return Source(location, named)
     if first is None:
         raise InputError(f"{location} has no files yet; say what will come: --format jsonl")
     stem = first

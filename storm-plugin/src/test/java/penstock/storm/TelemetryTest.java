@@ -224,6 +224,23 @@ class TelemetryTest {
         assertEquals("line 5\nmore\n", Files.readString(folder.resolve("w-000005.jsonl")));
     }
 
+    @Test
+    void smallFilesStayWhileAllTogetherAreWithinTheBounds() throws Exception {
+        // Every file ends at once, because it is old enough; three of 1,000 bytes may be kept.
+        try (RotatedFiles files = new RotatedFiles(folder, "w", 1000, 3, 0)) {
+            for (int i = 0; i < 20; i++) {
+                files.write(List.of("x".repeat(99)));
+            }
+            assertEquals(20, names().size());
+            for (int i = 0; i < 20; i++) {
+                files.write(List.of("x".repeat(99)));
+            }
+            // Of 40 files of 100 bytes, 3,000 bytes are kept: the last 30.
+            assertEquals(30, names().size());
+            assertEquals("w-000010.jsonl", names().get(0));
+        }
+    }
+
     private List<String> names() throws Exception {
         try (Stream<Path> seen = Files.list(folder)) {
             return seen.map(path -> path.getFileName().toString()).sorted().toList();
