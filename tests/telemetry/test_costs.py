@@ -88,7 +88,7 @@ def test_cpu_that_falls_with_the_rate_is_not_this_components() -> None:
 
 
 def test_tuples_that_cost_next_to_nothing_cost_nothing() -> None:
-    """An acker: its fixed cost is seen, that of its tuples drowns in half a point of noise."""
+    """An acker: its fixed cost is seen, that of its tuples drowns in noise."""
     rng = np.random.default_rng(3)
     rate = np.tile(np.linspace(20.0, 80.0, 40), 2)
     found = fitted(points(rate, 1.0 - 0.002 * rate + rng.normal(0.0, 0.1, 80)))

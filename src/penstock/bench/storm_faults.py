@@ -58,6 +58,7 @@ def wrong_placements(machines: str, plans: int, seed: int, repeats: int = 1) -> 
         rng = np.random.default_rng(seed)
         wrong = 0
         with trial_of("linear", machines) as trial:
+            trial.reports_every_s = 1
             trial.submit(dict.fromkeys(("low", "mid", "high"), 1))
             for number in range(plans):
                 plan = _random_plan(trial, rng)
@@ -66,6 +67,7 @@ def wrong_placements(machines: str, plans: int, seed: int, repeats: int = 1) -> 
                 except NotFollowed as error:
                     wrong += 1
                     _say(f"plan {number}: {error}")
+                trial.wait_until_running()
                 # Once more, with eyes other than the publisher's.
                 wrong += bool(_differs(trial, places_of(plan, trial.name)))
         yield float(wrong)

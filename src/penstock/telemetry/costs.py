@@ -34,7 +34,7 @@ FEWEST_SAMPLES = 12
 WORST_RELATIVE_ERROR = 0.25
 #: What CPU, over all rates seen, is too little to be asked for: an acker's tuples cost next to
 #: nothing, and no measurement will ever say how much.
-NEGLIGIBLE_POINTS = 0.5
+NEGLIGIBLE_POINTS = 1.0
 _CLUSTER_MS = 600_000
 _BUCKETS = 1_000_000
 

@@ -30,6 +30,8 @@ from penstock.model.snapshot import Snapshot
 _LOOK_EVERY_S = 1.0
 #: Going back is given this long at least, however impatient the going forth was.
 _GOES_BACK_WITHIN_S = 60.0
+#: Workers that are just starting are given this long before they are moved.
+_START_WITHIN_S = 60.0
 #: Differences that are listed of one topology.
 _SHOWN = 3
 _ID_DIGITS = 8
@@ -77,6 +79,7 @@ class Publisher:
 
     def publish(self, publication: Publication) -> Receipt:
         """The plan in force, or an error that says what is in force instead."""
+        self._let_start({step.topology for step in publication.steps if step.pauses})
         text = dumps(publication.plan)
         old = self.plan_file.read_bytes() if self.plan_file.exists() else None
         backup = self.plan_file.with_name(self.plan_file.name + ".before")
@@ -105,6 +108,27 @@ class Publisher:
         trouble = [*trouble, *back]
         self.keep(replace(receipt, outcome=outcome, ended_s=self.clock(), trouble=tuple(trouble)))
         raise NotFollowed(*trouble, f"{outcome}; see the receipt")
+
+    def _let_start(self, topologies: set[str]) -> None:
+        """Wait for executors that have not reported yet.
+
+        A supervisor that is told to end a worker before that has written down its process leaves it
+        running: it keeps its port, and the worker that should take its place cannot start.
+        """
+        deadline = self.clock() + _START_WITHIN_S
+        told = False
+        while self.clock() < deadline:
+            starting = {
+                t.name
+                for t in seen_by_nimbus(self.bridge).topologies
+                if t.name in topologies and any(e.uptime_s <= 0 for e in t.executors)
+            }
+            if not starting:
+                return
+            if not told:
+                self.say(f"workers of {', '.join(sorted(starting))} are starting; waiting for them")
+                told = True
+            self.sleep(_LOOK_EVERY_S)
 
     def _bring_shares(self, plan: Plan) -> None:
         """Workers read shares where their topology says: from a file, or from a blob of Storm's."""

@@ -33,7 +33,7 @@ _MAIN = "penstock.storm.lab.LabTopology"
 TASKS = 12
 #: Tuples that may be under way: enough to keep every machine busy, few enough to be done in time.
 _PENDING = 600
-_REPORTS_EVERY_S = 5
+REPORTS_EVERY_S = 5
 _RUNS_WITHIN_S = 90.0
 _WARM_WITHIN_S = 180.0
 _LOOKS_EVERY_S = 1.0
@@ -62,6 +62,7 @@ class Trial:
     shape: str
     spouts: tuple[str, ...]
     say: Callable[[str], None] = lambda _text: None
+    reports_every_s: int = REPORTS_EVERY_S
     receipts: list[Receipt] = field(default_factory=list)
 
     @property
@@ -103,7 +104,7 @@ class Trial:
             "topology.max.spout.pending": _PENDING,
             "topology.disable.loadaware.messaging": not load_aware,
             "topology.message.timeout.secs": 30,
-            "report.period": _REPORTS_EVERY_S,
+            "report.period": self.reports_every_s,
         }
         if proof:
             settings[PROOF_FOLDER] = str(self.proof)
@@ -117,6 +118,7 @@ class Trial:
         arguments = [self.shape, self.name, json.dumps(options)]
         self.bridge.ask("submit", jar=str(plugin_jar()), main=_MAIN, arguments=arguments)
         self._until(self._has_place, _RUNS_WITHIN_S, f"{self.name} has no place")
+        self.wait_until_running()
 
     def kill(self) -> None:
         self.bridge.ask("kill", name=self.name, wait_s=0)
@@ -138,7 +140,13 @@ class Trial:
         return publisher.publish(prepare(plan, self.snapshot()))
 
     def warm_up(self, left_out_s: float) -> None:
-        """Until every executor has reported, the machines are held to their points, and a while."""
+        """Until everything runs, the machines are held to their points, and a while longer."""
+        self.wait_until_running()
+        self.lab.wait_until_limited(_WARM_WITHIN_S)
+        time.sleep(left_out_s)
+
+    def wait_until_running(self) -> None:
+        """Until every executor has reported a whole window from where it belongs."""
         began = time.time()
         wanted = {
             (component, machine)
@@ -147,11 +155,9 @@ class Trial:
             for machine, _ in places
         }
         self._until(
-            lambda: {(line["component"], line["host"]) for line in self.lines(began)} >= wanted,
+            lambda: {(x["component"], x["host"]) for x in self.whole_lines(began)} >= wanted,
             _RUNS_WITHIN_S, f"not every executor of {self.name} reports",
         )  # fmt: skip
-        self.lab.wait_until_limited(_WARM_WITHIN_S)
-        time.sleep(left_out_s)
 
     def watch(self, seconds: float) -> Watched:
         """What happens in the next seconds."""
@@ -159,18 +165,18 @@ class Trial:
         time.sleep(seconds)
         ended, after = time.time(), self.lab.cpu_s()
         # The windows that end just after it are still to be written.
-        time.sleep(_REPORTS_EVERY_S + 1.0)
-        lines = [
-            line
-            for line in self.lines(began)
-            if line["time_ms"] - line["window_ms"] >= 1e3 * began and line["time_ms"] <= 1e3 * ended
-        ]
+        time.sleep(self.reports_every_s + 1.0)
+        lines = [line for line in self.whole_lines(began) if line["time_ms"] <= 1e3 * ended]
         return Watched(
             rate_per_s=sum(_made_per_s(lines, spout) for spout in self.spouts),
             machine_points={m: 100 * (after[m] - before[m]) / (ended - began) for m in after},
             worker_points=_worker_points(lines),
             lines=lines,
         )
+
+    def whole_lines(self, since_s: float) -> list[dict[str, Any]]:
+        """Telemetry of windows that began since."""
+        return [x for x in self.lines(since_s) if x["time_ms"] - x["window_ms"] >= 1e3 * since_s]
 
     def lines(self, since_s: float) -> list[dict[str, Any]]:
         """Telemetry of windows that ended since; a line that is just being written is left out."""
