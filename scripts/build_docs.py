@@ -19,7 +19,7 @@ from typing import Any
 from penstock import api
 from penstock.cli import main as cli
 from penstock.examples import text as example_text
-from penstock.files.store import FORMATS, SAMPLE, json_schema
+from penstock.files.store import FORMATS, RECEIPT, SAMPLE, WRITTEN, json_schema
 from penstock.report.charts.canvas import standalone
 from penstock.report.numbers import percent, rate
 from penstock.report.page.html import WIDE
@@ -182,7 +182,7 @@ def write(path: Path, text: str) -> None:
 
 
 def write_formats() -> None:
-    for name in (*FORMATS, SAMPLE):
+    for name in (*FORMATS, *WRITTEN):
         schema = json_schema(name)
         write(DOCS / "formats" / f"{name}.schema.json", json.dumps(schema, indent=2) + "\n")
         write(DOCS / "formats" / f"{name}.md", format_page(name, schema))
@@ -198,6 +198,8 @@ def format_page(name: str, schema: dict[str, Any]) -> str:
         parts.append(f"The shipped example `{example}`:\n\n```yaml\n{yaml}```\n")
     elif name == SAMPLE:
         parts.append("Written as JSON lines or Parquet; see [telemetry](../telemetry.md).\n")
+    elif name == RECEIPT:
+        parts.append("Written by `penstock apply`; see [history](../history.md).\n")
     elif name == "terms":
         parts.append(
             "Given with `penstock plan --terms terms.yaml`; for most there is an option.\n"
@@ -284,6 +286,8 @@ def write_command_line() -> None:
     for info in cli.app.registered_commands:
         parts.append(command_section(f"penstock {info.name}", info.callback))
     for group in cli.app.registered_groups:
+        if (own := group.typer_instance.registered_callback) is not None:
+            parts.append(command_section(f"penstock {group.name}", own.callback))
         for info in group.typer_instance.registered_commands:
             parts.append(command_section(f"penstock {group.name} {info.name}", info.callback))
     write(DOCS / "cli.md", "\n".join(parts))

@@ -11,6 +11,7 @@ from penstock.cli.main import main
 def run(tmp_path, monkeypatch, capsys):
     """Run a command: its exit code, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PENSTOCK_HISTORY", str(tmp_path / "history"))
 
     def run(command: str, *more: str) -> tuple[int, str, str]:
         with pytest.raises(SystemExit) as left:

@@ -51,9 +51,13 @@ def submit(lab, bridge):
         PROOF_FOLDER: str(lab.folder / "proof"),
         "topology.acker.executors": 1,
         "topology.message.timeout.secs": 15,
+        # Windows and files so short that there are enough of them soon.
+        "report.period": 2,
+        "penstock.telemetry.file.secs": 6,
     }
     options = {
         "executors": {"low": 1, "mid": 1, "high": 2},
+        "traffic": True,
         "telemetry": str(lab.folder / "telemetry"),
         "conf": settings,
     }
@@ -86,8 +90,8 @@ def test_a_plan_is_obeyed_and_a_lost_machine_survived(lab, tmp_path, capsys):
             "plan", "--from", "storm", *target, "-p", tmp_path / "profile.json", *fixed, "-o", plan
         )
         assert made == 0
-        receipt = tmp_path / "receipt.json"
-        applied = penstock("apply", plan, *target, "--yes", "--receipt", receipt)
+        receipt, history = tmp_path / "receipt.json", ("--history", tmp_path / "history")
+        applied = penstock("apply", plan, *target, "--yes", "--receipt", receipt, *history)
         assert applied == 0, capsys.readouterr().err
         assert json.loads(receipt.read_text())["outcome"] == "applied"
         wanted = planned(load(plan))
@@ -99,6 +103,7 @@ def test_a_plan_is_obeyed_and_a_lost_machine_survived(lab, tmp_path, capsys):
         until(lambda: prove(proof, []).acked > 300, 60, "tuples are acked")
         everyone = {"low", "mid", "high", "__acker"}
         until(lambda: {line["component"] for line in telemetry(lab)} >= everyone, 60, "telemetry")
+        measured_from_the_telemetry(lab, target, tmp_path, history, capsys)
         lab.kill(SMALL)
         until(lambda: all(at == LARGE for at in where(bridge)["high"]), 60, "the contingency")
         acked = prove(proof, []).acked
@@ -112,6 +117,36 @@ def test_a_plan_is_obeyed_and_a_lost_machine_survived(lab, tmp_path, capsys):
         lines = telemetry(lab)
         assert all(line["cpu_points"] >= 0 and line["machine_type"] for line in lines)
         assert penstock("apply", plan, *target) == 5  # its machine is gone: stale
+
+
+def measured_from_the_telemetry(lab, target, tmp_path, history, capsys):
+    """At two rates: costs for the next plan, and what came of this one."""
+    began_ms = 1000 * time.time()
+    for rate in ("30", "90"):
+        (lab.folder / "rate").write_text(rate)
+        time.sleep(20)
+    until(lambda: max(line["time_ms"] for line in ended(lab)) > began_ms + 38_000, 30, "files")
+    fresh = ("--telemetry", lab.folder / "telemetry", "--warm-up", 0, "--partial")
+    measured = tmp_path / "measured.json"
+    code = penstock("profile", "--from", "storm", *target, *fresh, *history, "--out", measured)
+    assert code == 0, capsys.readouterr().err
+    kinds = {(cost.row, cost.machine_type) for cost in load(measured).costs}
+    assert {row for row, _ in kinds} >= {"low", "mid", "high"}
+    capsys.readouterr()
+    assert penstock("history", "--json", *history) == 0
+    (entry,) = json.loads(capsys.readouterr().out)["plans"]
+    assert entry["outcome"] == "applied"
+    # 30 and 90 tuples/s for about as long, after 60; a busy computer may do less.
+    assert 20 < entry["measured"]["topologies"]["linear"]["rate_per_s"] < 95
+    assert {*entry["measured"]["machines"]} == {LARGE, SMALL}
+    line = next(line for line in ended(lab) if line["component"] == "high" and line["inputs"])
+    assert line["inputs"][0]["bytes"] > line["inputs"][0]["tuples"] > 0
+
+
+def ended(lab):
+    """Lines of files that are whole."""
+    files = (lab.folder / "telemetry").glob("[!.]*.jsonl")
+    return [json.loads(line) for file in files for line in file.read_text().splitlines()]
 
 
 def telemetry(lab):

@@ -83,6 +83,9 @@ def test_gauges_are_those_of_the_windows_end(samples):
     assert samples["high"].queue_fill == 0.0
     assert samples["high"].worker_memory_mb == pytest.approx(85872824 / 1024**2)
     assert samples["high"].memory_mb is None
+    # 423,731 - 393,806 = 29,925 ms of 30 s: recorded at its limit.
+    assert samples["src"].held_back == pytest.approx(0.9975)
+    assert samples["high"].held_back is None
     assert samples["high"].uptime_s == 438.0
 
 
@@ -114,7 +117,7 @@ def test_an_executor_of_two_tasks_is_one_sample_of_their_sum():
         host="h.example.org",
     )
     # The thread and the metric have the true names, dots and all. 30 + 12 tuples; 2 s in 10 s.
-    assert (sample.component, sample.task) == ("word.count", 4)
+    assert (sample.component, sample.task, sample.last_task) == ("word.count", 4, 5)
     assert sample.inputs == (Input("a.b", "x.y", 42.0),)
     assert sample.cpu_points == 20.0
     assert (sample.host, sample.machine_type) == ("h.example.org", "small")

@@ -166,3 +166,19 @@ def test_a_sender_nobody_knows_keeps_its_tuples_at_every_level(traffic: DataFram
         ("machine", None, "h1", 4.0),
         ("rack", None, "r1", 4.0),
     }
+
+
+def test_tuples_of_any_task_of_an_executor_are_the_executors(spark: SparkSession) -> None:
+    """Storm's executors report under their first task and send under all of them."""
+    rows = [
+        at("t", 1, 10, last_task=2, outputs=[put(90)]),
+        at("t", 3, 10, last_task=4, component="b",
+           inputs=[took("a", 50, task=1, bytes=500), took("a", 40, task=2, bytes=400)]),
+        at("t", 5, 10, inputs=[took("b", 30, task=4)]),
+    ]  # fmt: skip
+    found = instance_traffic(windows(spark, rows)).orderBy("target_task").collect()
+    assert [(r["source_task"], r["target_task"], r["tuples"], r["bytes"]) for r in found] == [
+        (1, 3, 90.0, 900.0),
+        (3, 5, 30.0, None),
+    ]
+    assert [r["distance"] for r in found] == ["same worker", "same machine"]

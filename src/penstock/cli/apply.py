@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from penstock.change.guard import stale
-from penstock.cli import options, storm_options
+from penstock.cli import history_options, options, storm_options
 from penstock.cli.output import say, show, write_file, write_json
 from penstock.engines.storm.publication import Publication, Receipt, prepare
 from penstock.engines.storm.publish import Publisher, plan_file_of
@@ -38,6 +38,7 @@ def command(
     receipt: Annotated[Path, typer.Option("--receipt", help="File for what was done.")] = Path(
         "receipt.json"
     ),
+    history: history_options.History = None,
     detailed_exitcode: Annotated[
         bool, typer.Option("--detailed-exitcode", help="Exit with 3 if something would change.")
     ] = False,
@@ -66,7 +67,10 @@ def command(
             say("nothing was changed; --yes does it" if publication.any else "nothing to do")
             return EXIT_CHANGES if detailed_exitcode and publication.any else EXIT_DONE
 
+        kept = history_options.Kept(history_options.folder(history), wanted)
+
         def keep(done: Receipt) -> None:
+            kept.keep(done.to_dict())
             write_file(receipt, to_json(done.to_dict()))
 
         publisher = Publisher(bridge, path, say, keep, wait_s=wait_s, within_s=within_s)

@@ -26,6 +26,7 @@ from penstock.cli import (
     examples,
     explain,
     generate,
+    history,
     import_,
     lab,
     plan,
@@ -75,6 +76,7 @@ for _name, _command, _line in (
     ("doctor", doctor.command, "Say what is found here and what is missing."),
 ):
     app.command(_name, short_help=_line)(_command)
+app.add_typer(history.app, name="history")
 app.add_typer(import_.app, name="import")
 app.add_typer(lab.app, name="lab")
 

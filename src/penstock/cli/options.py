@@ -56,6 +56,14 @@ Iterations = Annotated[
     int | None, typer.Option("--iterations", help="Stop searching after so many rounds.", min=1)
 ]
 EngineOption = Annotated[Engine, typer.Option("--engine", help="What the topology runs on.")]
+WarmUp = Annotated[
+    float, typer.Option("--warm-up", help="Leave out a worker's first seconds.", min=0)
+]
+Master = Annotated[str, typer.Option("--master", help="Spark's master.")]
+DriverMemory = Annotated[str, typer.Option("--driver-memory", help="Memory of Spark's driver.")]
+SparkSettings = Annotated[
+    list[str] | None, typer.Option("--config", help="A setting of Spark's, name=value.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Out = Annotated[Path | None, typer.Option("--out", "-o", help="Write the result to this file.")]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -9,13 +10,21 @@ import typer
 
 from penstock import api
 from penstock.change.diff import diff
-from penstock.cli import options, storm_options, terms_options
+from penstock.cli import live, options, storm_options, terms_options
 from penstock.cli.output import is_terminal, say, show, write_file, write_json, write_text
 from penstock.engines import Engine
-from penstock.errors import EXIT_DONE, EXIT_FAILURE, EXIT_INFEASIBLE, EXIT_INTERRUPTED
+from penstock.errors import (
+    EXIT_DONE,
+    EXIT_FAILURE,
+    EXIT_INFEASIBLE,
+    EXIT_INTERRUPTED,
+    UsageError,
+)
 from penstock.files.store import dumps
 from penstock.model.plan import Plan
 from penstock.model.problem import Problem
+from penstock.model.profile import Profile
+from penstock.model.snapshot import Snapshot
 from penstock.report.picture import placement_svg
 from penstock.report.text import changes_view, plan_view
 from penstock.schedulers.base import MOST_KINDS
@@ -78,6 +87,8 @@ def command(
     ui: storm_options.Ui = None,
     storm_yaml: storm_options.StormYaml = None,
     types: storm_options.Types = None,
+    telemetry: live.Telemetry = None,
+    since: live.Since = None,
     out: options.Out = None,
     as_json: options.Json = False,
 ) -> int:
@@ -85,22 +96,25 @@ def command(
 
     penstock plan --example linear --cluster nasiri-large
 
-    penstock plan --from storm --nimbus host -p profile.json --out plan.json
+    penstock plan --from storm -p live --telemetry /mnt/telemetry -o plan.json
     """
     scheduler = scheduler or api.SCHEDULER_FOR[engine]
-    live = None
+    running = None
     if storm_options.is_live(taken_from):
         target = storm_options.Target(nimbus, ui, storm_yaml, types)
-        live = storm_options.live(
-            target, topologies, profile, weighted=weighted, headroom=headroom, met=met
-        )
-        problem = live.problem
+        running = storm_options.live(
+            target, topologies, _costs(profile, telemetry, since), weighted=weighted,
+            headroom=headroom, met=met,
+        )  # fmt: skip
+        problem = running.problem
+    elif telemetry or since:
+        raise UsageError("--telemetry and --since go with --from storm --profile live")
     else:
         problem = options.make_problem(
             topologies, example, cluster, profile, weighted=weighted, headroom=headroom, met=met,
             engine=engine,
         )  # fmt: skip
-    before = options.load_plan(current) if current else live.before if live else None
+    before = options.load_plan(current) if current else running.before if running else None
     asked = terms_options.Given(
         terms, carry, least, give_up, latency, avoid, apart, fix, most_moves
     )
@@ -115,13 +129,13 @@ def command(
             budget=budget,
             if_lost=_kinds_of_losses(problem, if_lost),
             # Storm moves executors but cannot change their number by itself.
-            same_counts=live is not None or same_counts,
+            same_counts=running is not None or same_counts,
         )
     if planned.plan is None:
         if as_json:
             write_json(planned.to_dict())
         return _say_why_not(planned, stopped=budget.stopped)
-    made = live.made(planned.plan) if live else planned.plan
+    made = running.made(planned.plan) if running else planned.plan
     _write(made, out, svg)
     if as_json:
         write_text(dumps(made))
@@ -140,6 +154,18 @@ def command(
     if planned.outcome.interrupted:
         say(f"{scheduler} was stopped early; this is its best plan so far")
     return EXIT_INTERRUPTED if budget.stopped else EXIT_DONE
+
+
+def _costs(
+    profile: str | None, telemetry: list[str] | None, since: str | None
+) -> str | Callable[[Snapshot], Profile] | None:
+    """The profile by name, or measured now from the cluster's own telemetry."""
+    if profile != live.LIVE:
+        if telemetry or since:
+            raise UsageError("--telemetry and --since go with --profile live")
+        return profile
+    fresh = live.Fresh.asked(telemetry, since)
+    return lambda snapshot: live.measured_now(snapshot, fresh)
 
 
 def _write(plan: Plan, out: Path | None, svg: Path | None) -> None:

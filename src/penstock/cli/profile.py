@@ -5,13 +5,14 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from penstock.cli import options
+from penstock.cli import history_options, live, options, storm_options
 from penstock.cli.output import say, show, write_file, write_json
 from penstock.errors import (
     EXIT_DONE,
@@ -19,10 +20,12 @@ from penstock.errors import (
     EXIT_INTERRUPTED,
     InputError,
     UnknownNameError,
+    UsageError,
 )
 from penstock.files.machine_types import load_machine_types
 from penstock.files.store import dumps, load
 from penstock.model.profile import Profile
+from penstock.model.snapshot import Snapshot
 from penstock.report.measured import measured_to_dict, measured_view
 from penstock.telemetry.session import DRIVER_MEMORY, LOCAL, spark_session
 
@@ -36,7 +39,9 @@ _STORM_REST, _STORM_REGISTRY = "storm-rest", "storm-registry"
 
 
 def command(
-    source: Annotated[str, typer.Argument(help="Folder or file of telemetry, or kafka://….")],
+    source: Annotated[
+        str | None, typer.Argument(help="Folder or file of telemetry, or kafka://….")
+    ] = None,
     out: options.Out = None,
     store: Annotated[
         str | None, typer.Option("--store", help="Keep the tables here; run again to add to them.")
@@ -52,6 +57,13 @@ def command(
     types: Annotated[
         Path | None, typer.Option("--types", help="File of host: machine type, if records lack it.")
     ] = None,
+    taken_from: storm_options.From = None,
+    nimbus: storm_options.Nimbus = None,
+    ui: storm_options.Ui = None,
+    storm_yaml: storm_options.StormYaml = None,
+    telemetry: live.Telemetry = None,
+    since: live.Since = None,
+    history: history_options.History = None,
     baseline: Annotated[
         str | None, typer.Option("--baseline", help="A profile: show what changed since.")
     ] = None,
@@ -64,31 +76,33 @@ def command(
     window: Annotated[
         float, typer.Option("--window", help="Merge shorter windows up to this many s.", min=0)
     ] = 0.0,
-    warm_up: Annotated[
-        float, typer.Option("--warm-up", help="Leave out a worker's first seconds.", min=0)
-    ] = 60.0,
+    warm_up: options.WarmUp = 60.0,
     name: Annotated[str, typer.Option("--name", help="Name of the profile.")] = "measured",
     every: Annotated[
         float, typer.Option("--every", help="With --follow: seconds between looks.", min=0.1)
     ] = 10.0,
     seconds: options.Seconds = None,
-    master: Annotated[str, typer.Option("--master", help="Spark's master.")] = LOCAL,
-    driver_memory: Annotated[
-        str, typer.Option("--driver-memory", help="Memory of Spark's driver.")
-    ] = DRIVER_MEMORY,
-    settings: Annotated[
-        list[str] | None, typer.Option("--config", help="A setting of Spark's, name=value.")
-    ] = None,
+    master: options.Master = LOCAL,
+    driver_memory: options.DriverMemory = DRIVER_MEMORY,
+    settings: options.SparkSettings = None,
     as_json: options.Json = False,
 ) -> int:
     """Fit a profile to telemetry on Spark: costs with error bars, streams, quality, drift.
 
     penstock profile telemetry/ --out profile.json
 
-    penstock profile telemetry/ --follow --store tables/ --out profile.json
+    penstock profile --from storm --telemetry /mnt/telemetry -o profile.json
     """
     before = _baseline(baseline)
-    machine_types = load_machine_types(types) if types else {}
+    cluster = None
+    if storm_options.is_live(taken_from):
+        target = storm_options.Target(nimbus, ui, storm_yaml, types)
+        cluster = _of_storm(target, source, telemetry, since, store=store, follow=follow)
+        machine_types = live.types_of_hosts(cluster.snapshot.cluster)
+    elif source is None or telemetry or since:
+        raise UsageError("name a folder of telemetry; --telemetry and --since go with --from storm")
+    else:
+        machine_types = load_machine_types(types) if types else {}
     config = options.spark_config(settings or [])
     say(f"starting Spark on {master}")
     with (
@@ -106,13 +120,48 @@ def command(
             machine_types=machine_types,
             progress=say,
             extrapolate=extrapolate,
+            types_win=cluster is not None,
         )
 
-        if follow:
-            return _follow(pipeline, source, source_format, out, partial, every, seconds)
-        _take_in(pipeline, source, source_format)
+        if cluster is not None:
+            live.take_in(pipeline, cluster.fresh.folders)
+            live.choose(pipeline, cluster.snapshot, cluster.fresh)
+        elif follow:
+            return _follow(pipeline, str(source), source_format, out, partial, every, seconds)
+        else:
+            _take_in(pipeline, str(source), source_format)
         found = pipeline.measure(before, name)
+        if cluster is not None:
+            live.look_back(pipeline, history_options.folder(history))
         return _present(found, out, partial=partial, as_json=as_json)
+
+
+@dataclass(frozen=True)
+class _Storm:
+    """A running Storm and the telemetry of it that is meant."""
+
+    snapshot: Snapshot
+    fresh: live.Fresh
+
+
+def _of_storm(
+    target: storm_options.Target,
+    source: str | None,
+    telemetry: list[str] | None,
+    since: str | None,
+    *,
+    store: str | None,
+    follow: bool,
+) -> _Storm:
+    if follow:
+        raise UsageError("--follow reads a folder: name it, without --from storm")
+    if store is not None:
+        raise UsageError("--store keeps all telemetry: name a folder, without --from storm")
+    fresh = live.Fresh.asked([*([source] if source else []), *(telemetry or [])], since)
+    snapshot = target.snapshot()
+    if not snapshot.topologies:
+        raise InputError("no topology runs on this cluster")
+    return _Storm(snapshot, fresh)
 
 
 def _baseline(source: str | None) -> Profile | None:

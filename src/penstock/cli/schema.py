@@ -8,11 +8,11 @@ import typer
 
 from penstock.cli.output import write_json
 from penstock.errors import EXIT_DONE
-from penstock.files.store import FORMATS, SAMPLE, json_schema
+from penstock.files.store import FORMATS, WRITTEN, json_schema
 
 
 def command(
-    name: Annotated[str, typer.Argument(help=f"One of {', '.join((*FORMATS, SAMPLE))}.")],
+    name: Annotated[str, typer.Argument(help=f"One of {', '.join((*FORMATS, *WRITTEN))}.")],
 ) -> int:
     """Print the JSON Schema of a format, for editors and validators.
 

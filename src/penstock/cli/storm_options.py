@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,6 +14,7 @@ import typer
 from penstock import api
 from penstock.change.in_force import plan_in_force
 from penstock.cli.output import say
+from penstock.engines import keeper
 from penstock.engines.storm.bridge import Bridge, open_bridge
 from penstock.engines.storm.from_nimbus import seen_by_nimbus
 from penstock.engines.storm.from_ui import ask_ui, seen_by_ui
@@ -65,9 +67,21 @@ class Target:
     def bridge(self) -> Iterator[Bridge]:
         if self.ui is not None:
             raise UsageError("the UI cannot be told anything; use --nimbus or --storm-yaml")
-        folder = self.storm_yaml.absolute().parent if self.storm_yaml else None
+        named = self.storm_yaml or (self._of_the_lab() if self.nimbus is None else None)
+        folder = named.absolute().parent if named else None
         with open_bridge(self.nimbus, conf_dir=folder) as bridge:
             yield bridge
+
+    @staticmethod
+    def _of_the_lab() -> Path | None:
+        """Where nobody says which Storm is meant, the lab that is up here."""
+        if any(name in os.environ for name in ("STORM_CONF_DIR", "STORM_HOME")):
+            return None
+        lab = keeper.find("storm")
+        if lab is None or not lab.address:
+            return None
+        say("the Storm of the lab that is up here (penstock lab status --engine storm)")
+        return Path(lab.address)
 
     def snapshot(self) -> Snapshot:
         """What runs now."""
@@ -105,15 +119,18 @@ def is_live(engine: str | None) -> bool:
 def live(
     target: Target,
     names: list[str] | None,
-    profile: str | None,
+    profile: str | Callable[[Snapshot], Profile] | None,
     *,
     weighted: bool = False,
     headroom: float | None = None,
     met: float | None = None,
 ) -> Live:
-    """The problem that a running cluster poses."""
-    costs = api.profile(profile) if profile is not None else None
-    snapshot = narrowed(target.snapshot(), names, costs)
+    """The problem that a running cluster poses; a profile may be measured on it first."""
+    costs = api.profile(profile) if isinstance(profile, str) else None
+    running = target.snapshot()
+    if callable(profile):
+        costs = profile(_chosen(running, names))
+    snapshot = narrowed(running, names, costs)
     problem = api.problem(
         snapshot.topologies, snapshot.cluster, costs, weighted=weighted, headroom=headroom, met=met
     )
@@ -130,6 +147,19 @@ def live(
 
 def narrowed(snapshot: Snapshot, names: list[str] | None, profile: Profile | None) -> Snapshot:
     """Only the topologies named, all of them if none is; without ackers nobody has measured."""
+    chosen = _chosen(snapshot, names)
+    others = {t.name for t in snapshot.topologies} - {t.name for t in chosen.topologies}
+    if others:
+        rest = ", ".join(sorted(others))
+        say(f"the machines are planned as if they had them alone; also running: {rest}")
+    if profile is None or ACKER in profile.rows:
+        return chosen
+    if any(ACKER in t.index for t in chosen.topologies):
+        say(f"the profile has no costs of {ACKER}; ackers are left to the Storm plugin")
+    return without_ackers(chosen)
+
+
+def _chosen(snapshot: Snapshot, names: list[str] | None) -> Snapshot:
     known = [t.name for t in snapshot.topologies]
     if not known:
         raise InputError("no topology runs on this cluster")
@@ -137,16 +167,8 @@ def narrowed(snapshot: Snapshot, names: list[str] | None, profile: Profile | Non
         if name not in known:
             raise UnknownNameError("running topology", name, known)
     kept = [i for i, name in enumerate(known) if not names or name in names]
-    if len(kept) < len(known):
-        rest = ", ".join(name for i, name in enumerate(known) if i not in kept)
-        say(f"the machines are planned as if they had them alone; also running: {rest}")
-    chosen = replace(
+    return replace(
         snapshot,
         topologies=tuple(snapshot.topologies[i] for i in kept),
         deployed=tuple(snapshot.deployed[i] for i in kept),
     )
-    if profile is None or ACKER in profile.rows:
-        return chosen
-    if any(ACKER in t.index for t in chosen.topologies):
-        say(f"the profile has no costs of {ACKER}; ackers are left to the Storm plugin")
-    return without_ackers(chosen)

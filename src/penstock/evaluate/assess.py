@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -14,6 +15,8 @@ from penstock.evaluate.violation import Violation
 from penstock.model.arrays import FloatVector, scaled, sum_by
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
+
+_NO_RATE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -181,3 +184,16 @@ def assess(problem: Problem, placement: Placement, scale: float | None = None) -
     """Judge a placement, at its sustainable scale or at the one given."""
     found = capacity(problem, placement)
     return Assessment(problem, placement, found, found.scale if scale is None else scale)
+
+
+def assess_at_rates(
+    problem: Problem, placement: Placement, rate_per_s: Mapping[str, float]
+) -> Assessment:
+    """Judge a placement while each topology takes in a rate of its own, given by name."""
+    weights = dict(problem.terms.weights)
+    # A topology that takes in nothing has no demand that can be written down; this is near it.
+    topologies = tuple(
+        replace(t, demand_per_s=max(rate_per_s[t.name], _NO_RATE) / weights.get(t.name, 1.0))
+        for t in problem.topologies
+    )
+    return assess(replace(problem, topologies=topologies), placement, scale=1.0)

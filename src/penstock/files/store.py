@@ -14,6 +14,7 @@ from penstock.files.cluster_file import ClusterFile, cluster_from, cluster_to_di
 from penstock.files.document import Document, document_of, read_document, shortened
 from penstock.files.plan_file import PlanFile, plan_from, plan_to_dict
 from penstock.files.profile_file import ProfileFile, profile_from, profile_to_dict
+from penstock.files.receipt_file import ReceiptFile
 from penstock.files.sample_schema import sample_json_schema
 from penstock.files.scenario_file import ScenarioFile, scenario_from
 from penstock.files.schema import seen_as
@@ -57,6 +58,10 @@ _SCHEMAS: dict[str, type[BaseModel]] = {
 FORMATS = tuple(_SCHEMAS)
 #: The telemetry record, which engines write line by line.
 SAMPLE = "sample"
+#: What applying a plan did, as ``penstock apply`` writes it.
+RECEIPT = "receipt"
+#: Formats that nobody writes by hand.
+WRITTEN = (SAMPLE, RECEIPT)
 
 
 def load(source: str | Path | Mapping[str, Any]) -> Loaded:
@@ -119,7 +124,8 @@ def save(value: Topology | Cluster | Profile | Terms | Plan, path: str | Path) -
 
 def json_schema(name: str) -> dict[str, Any]:
     """The JSON Schema (2020-12) of a format."""
-    if name not in (*FORMATS, SAMPLE):
-        raise UnknownNameError("format", name, (*FORMATS, SAMPLE))
-    schema = sample_json_schema() if name == SAMPLE else _SCHEMAS[name].model_json_schema()
+    if name not in (*FORMATS, *WRITTEN):
+        raise UnknownNameError("format", name, (*FORMATS, *WRITTEN))
+    models: dict[str, type[BaseModel]] = {**_SCHEMAS, RECEIPT: ReceiptFile}
+    schema = sample_json_schema() if name == SAMPLE else models[name].model_json_schema()
     return {"$schema": "https://json-schema.org/draft/2020-12/schema"} | schema

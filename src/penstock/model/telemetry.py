@@ -62,6 +62,7 @@ SAMPLE_FIELDS: tuple[SampleField, ...] = (
     _required("host", _T, "name of the machine"),
     _required("machine_type", _T, "type of the machine; may come from a mapping host to type"),
     _required("worker", _T, "the worker process on that machine: its port or id"),
+    SampleField("last_task", _W, "last of the tasks that the record stands for; default task"),
     SampleField("run", _T, "one submission of the topology, such as Storm's topology id"),
     SampleField("rack", _T, "rack of the machine"),
     SampleField("inputs", FieldType.INPUTS, "tuples taken in, by source and stream; [] for none"),
@@ -76,6 +77,7 @@ SAMPLE_FIELDS: tuple[SampleField, ...] = (
     SampleField("memory_mb", _N, "memory of the task", "MB"),
     SampleField("worker_memory_mb", _N, "memory of the worker process", "MB"),
     SampleField("queue_fill", _N, "mean fill of the task's input queue", "0 to 1"),
+    SampleField("held_back", _N, "part of the window a spout was kept from emitting", "0 to 1"),
     SampleField("latency_ms", _N, "mean complete latency, at spouts", "ms"),
     SampleField("uptime_s", _N, "age of the worker process at the window's end", "s"),
 )
@@ -129,6 +131,7 @@ class Sample:
     host: str
     machine_type: str | None
     worker: str
+    last_task: int | None = None
     run: str | None = None
     rack: str | None = None
     #: Empty means nothing came in; ``None`` means that it was not counted.
@@ -144,6 +147,7 @@ class Sample:
     memory_mb: float | None = None
     worker_memory_mb: float | None = None
     queue_fill: float | None = None
+    held_back: float | None = None
     latency_ms: float | None = None
     uptime_s: float | None = None
     version: int = field(default=SAMPLE_VERSION)

@@ -179,6 +179,8 @@ WAYS: tuple[Way, ...] = (
     _set("negative tuples", Reason.NEGATIVE, "inputs.tuples", -5.0),
     _set("negative CPU", Reason.NEGATIVE, "cpu_points", -0.5),
     _set("overfull queue", Reason.OUT_OF_RANGE, "queue_fill", 1.7),
+    _set("held back for longer than the window", Reason.OUT_OF_RANGE, "held_back", 1.2),
+    _set("tasks that end before they begin", Reason.OUT_OF_RANGE, "last_task", -9),
     _set("sampling nothing", Reason.OUT_OF_RANGE, "sample_rate", 0.0),
     _set("inputs not a list", Reason.BAD_ENTRY, "inputs", 17),
     _set("input not an object", Reason.BAD_ENTRY, "inputs", [17]),

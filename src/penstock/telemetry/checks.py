@@ -71,12 +71,16 @@ def is_sound(value: Value, types: Mapping[str, str], now_ms: int) -> Column:
         elif f.type in ENTRY_FIELDS:
             sound &= cell.isNull() | _entries_sound(f, cell)
     rate = value("sample_rate")
+    sound &= _is_range(value)
     return F.coalesce(sound & (rate.isNull() | (rate > 0)), F.lit(False))
 
 
+#: More tasks in one executor are a broken record.
+_MOST_TASKS = 10_000
 #: Largest values of numbers that have one.
 _MOST = {
     "queue_fill": 1.0,
+    "held_back": 1.0,
     "sample_rate": 1.0,
     "cpu_points": MOST_CPU_POINTS,
     "worker_cpu_points": MOST_CPU_POINTS,
@@ -132,9 +136,15 @@ def scalar_checks(value: Value, types: Mapping[str, str], now_ms: int) -> list[C
             checks.append(Check(F.trim(value(f.name)) == "", Reason.EMPTY_NAME, f.name))
     checks += _time_checks(value("time_ms"), value("window_ms"), now_ms)
     for f in scalars:
-        if f.type in NUMERIC and f.name not in ("version", "time_ms", "task"):
+        if f.type in NUMERIC and f.name not in ("version", "time_ms", "task", "last_task"):
             checks.append(Check(value(f.name) < 0, Reason.NEGATIVE, f.name))
     return checks + _range_checks(value)
+
+
+def _is_range(value: Value) -> Column:
+    """A record may stand for the tasks of one executor, which are not so many."""
+    tasks = value("last_task") - value("task")
+    return F.coalesce(tasks.between(0, _MOST_TASKS), F.lit(True))
 
 
 def _not_finite(cell: Column) -> Column:
@@ -153,7 +163,8 @@ def _time_checks(time: Column, window: Column, now_ms: int) -> list[Check]:
 def _range_checks(value: Value) -> list[Check]:
     rate, kinds = value("sample_rate"), [kind.value for kind in Counters]
     checks = [
-        Check(value("queue_fill") > 1, Reason.OUT_OF_RANGE, "queue_fill"),
+        *(Check(value(n) > 1, Reason.OUT_OF_RANGE, n) for n in ("queue_fill", "held_back")),
+        Check(~_is_range(value), Reason.OUT_OF_RANGE, "last_task"),
         Check((rate <= 0) | (rate > 1), Reason.OUT_OF_RANGE, "sample_rate"),
         Check(~value("counters").isin(kinds), Reason.UNKNOWN_COUNTERS, "counters"),
     ]

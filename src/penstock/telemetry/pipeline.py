@@ -23,12 +23,14 @@ from penstock.model.profile import Profile
 from penstock.model.telemetry import Sample
 from penstock.telemetry import measure, storm_log
 from penstock.telemetry.arrow_record import record_schema
+from penstock.telemetry.checks import type_of_host
 from penstock.telemetry.clean import Settings
 from penstock.telemetry.drift import Drift, between_profiles
 from penstock.telemetry.findings import Findings, Measured
 from penstock.telemetry.ingest import from_columns, from_lines
 from penstock.telemetry.quality import Quality
 from penstock.telemetry.schemas import PROFILE
+from penstock.telemetry.selection import Selection
 from penstock.telemetry.source import Source, SourceFormat
 from penstock.telemetry.store import Manifest, Store
 from penstock.telemetry.tables import Tables
@@ -59,10 +61,14 @@ class Pipeline:
     clock: Callable[[], float] = time.time
     progress: Progress = _silent
     extrapolate: bool = True
+    #: Types by host go before what records say of themselves.
+    types_win: bool = False
+    #: Records that tables are made of; all of them without.
+    only: Selection | None = None
 
     @property
     def tables(self) -> Tables:
-        return Tables(self.store, self.settings)
+        return Tables(self.store, self.settings, self.only)
 
     # -- in -----------------------------------------------------------------------------------
 
@@ -125,6 +131,13 @@ class Pipeline:
         return stream.writeStream.foreachBatch(batch).option("checkpointLocation", checkpoint)
 
     def _judged(self, source: Source, frame: DataFrame) -> DataFrame:
+        judged = self._judged_as_they_say(source, frame)
+        if not self.types_win:
+            return judged
+        known = type_of_host(self.machine_types, F.col("host"))
+        return judged.withColumn("machine_type", F.coalesce(known, "machine_type"))
+
+    def _judged_as_they_say(self, source: Source, frame: DataFrame) -> DataFrame:
         match source.format:
             case SourceFormat.PARQUET:
                 return from_columns(frame, self.machine_types, self._now_ms())

@@ -74,13 +74,15 @@ RATES = _table(
     # used, warm-up, baseline (the first of a series of totals) or unknown (no counts)
     "text: status",
     "number: rate rate_variance out_rate bytes_per_s cpu_points worker_cpu_points",
-    "number: execute_ms process_ms memory_mb worker_memory_mb queue_fill latency_ms",
+    "number: execute_ms process_ms memory_mb worker_memory_mb queue_fill latency_ms held_back",
     "text: hour",
 )
 
 #: The same rows with what came and went by stream, from which streams and traffic are made. Not
 #: kept: it would be as large as the samples, and reading those again is quicker than writing it.
-WINDOWS = T.StructType([*RATES.fields, *_table("inputs: inputs", "outputs: outputs").fields])
+WINDOWS = T.StructType(
+    [*RATES.fields, *_table("whole: last_task", "inputs: inputs", "outputs: outputs").fields]
+)
 
 #: Tuples in and out of a task by stream, in blocks of windows: what selectivity is made of.
 STREAMS = _table(
@@ -147,6 +149,54 @@ DRIFT = _table(
     "flag: drifted",
 )
 
+#: A plan put in force: its receipt, whole, and the figures that tables are asked for.
+APPLIED = _table(
+    "text: engine plan scheduler outcome",
+    "whole: began_ms ended_ms moves added dropped",
+    "number: throughput_per_s",
+    "text: limited_by receipt",
+    "text: id",
+)
+
+#: What was predicted for each topology of a plan, at the most that it carries.
+PREDICTED_RATES = _table("text: topology run", "number: rate_per_s", "text: id")
+
+#: What was predicted for each machine in use at that rate.
+PREDICTED_CPU = _table(
+    "text: machine machine_type",
+    "whole: instances",
+    "number: cpu_points usable_cpu_points",
+    "text: id",
+)
+
+#: What each topology did while the plan was in force, exactly as planned.
+MEASURED_RATES = _table(
+    "text: topology",
+    "whole: from_ms to_ms stretches",
+    "number: rate_per_s throughput_per_s",
+    # It could not have taken in more, and how that is known.
+    "flag: at_limit",
+    "text: why",
+    "number: latency_ms",
+    "text: id",
+)
+
+#: CPU of each machine then, and what the cost model says at the rate that was measured.
+MEASURED_CPU = _table(
+    "text: machine compared",
+    "number: cpu_points expected_cpu_points",
+    "text: id",
+)
+
+#: The tables of the history, one folder per plan put in force.
+HISTORY: dict[str, T.StructType] = {
+    "applied": APPLIED,
+    "predicted_rates": PREDICTED_RATES,
+    "predicted_cpu": PREDICTED_CPU,
+    "measured_rates": MEASURED_RATES,
+    "measured_cpu": MEASURED_CPU,
+}
+
 TABLES: dict[str, T.StructType] = {
     "samples": SAMPLES,
     "quarantine": QUARANTINE,
@@ -158,4 +208,5 @@ TABLES: dict[str, T.StructType] = {
     "utilisation": UTILISATION,
     "profile": PROFILE,
     "drift": DRIFT,
+    **HISTORY,
 }

@@ -40,20 +40,26 @@ class Source:
 
     location: str
     format: SourceFormat
+    #: Names of the files in a folder that are meant; all of them if empty.
+    pattern: str = ""
+    #: The writer deletes its oldest files, perhaps while they are read.
+    rotated: bool = False
 
     def stream(self, spark: SparkSession, most_files: int | None = None) -> DataFrame:
         """An endless frame of raw records: lines (value, file) or columns (…, file)."""
         if self.format is SourceFormat.KAFKA:
             return _kafka(spark, self.location)
         reader = spark.readStream.option("recursiveFileLookup", "true")
+        if self.rotated:
+            reader = reader.option("ignoreMissingFiles", "true")
         if most_files:
             reader = reader.option("maxFilesPerTrigger", most_files)
-        folder, pattern = _folder_and_pattern(spark, self.location)
-        if pattern:
+        folder, name = _folder_and_pattern(spark, self.location)
+        if pattern := name or self.pattern:
             reader = reader.option("pathGlobFilter", pattern)
         # A Storm log says nowhere inside whose it is: its path does.
-        name = "file_path" if self.format is SourceFormat.STORM_LOG else "file_name"
-        file = F.col(f"_metadata.{name}").alias("file")
+        whose = "file_path" if self.format is SourceFormat.STORM_LOG else "file_name"
+        file = F.col(f"_metadata.{whose}").alias("file")
         if self.format is SourceFormat.PARQUET:
             sample = spark.read.option("recursiveFileLookup", "true").parquet(self.location)
             require_columns(sample)

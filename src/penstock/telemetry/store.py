@@ -16,51 +16,30 @@ through Hadoop's own file systems.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import replace
 from functools import reduce
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from penstock.errors import InputError, PenstockError
+from penstock.errors import PenstockError
+from penstock.telemetry.manifest import (
+    FOLDER,
+    Manifest,
+    broken,
+    manifest_name,
+    manifest_of,
+    numbers,
+)
 from penstock.telemetry.schemas import TABLES
 
-FORMAT = "penstock/telemetry-store"
-VERSION = 1
 _KEPT_MANIFESTS = 3
 
 
 class StoreBusyError(PenstockError):
     """Somebody else committed to the store in the meantime."""
-
-
-@dataclass(frozen=True)
-class Manifest:
-    """One commit: which folders make up each table, and what is known about them."""
-
-    number: int = 0
-    #: table -> part key -> folder below the store; a key written again replaces the old folder.
-    parts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    #: Small facts kept with the commit: batches taken in, hours not yet computed, quality figures.
-    facts: Mapping[str, Any] = field(default_factory=dict)
-
-    def with_parts(
-        self, table: str, folders: Mapping[str, str], replacing: Iterable[str] = ()
-    ) -> Manifest:
-        """Folders by key added; keys in ``replacing`` that have no folder any more are gone."""
-        gone = set(replacing)
-        old = {key: f for key, f in self.parts.get(table, {}).items() if key not in gone}
-        return replace(self, parts={**self.parts, table: {**old, **folders}})
-
-    def with_facts(self, **facts: Any) -> Manifest:
-        return replace(self, facts={**self.facts, **facts})
-
-    @property
-    def folders(self) -> set[str]:
-        return {folder for keys in self.parts.values() for folder in keys.values()}
 
 
 class Store:
@@ -89,27 +68,22 @@ class Store:
         name = self._manifest_name(number)
         stream = self._fs.open(self._path(name))
         try:
-            content = json.loads(bytes(stream.readAllBytes()).decode())
+            data = bytes(stream.readAllBytes())
+        except Exception as error:
+            if "ChecksumException" in str(error):
+                raise broken(name) from None
+            raise
         finally:
             stream.close()
-        if content.get("format") != FORMAT or content.get("version") != VERSION:
-            raise InputError(f"{name} is not a store this version of Penstock can read")
-        return Manifest(content["number"], content["parts"], content["facts"])
+        return manifest_of(data, name)
 
     def commit(self, manifest: Manifest) -> Manifest:
         """Make ``manifest`` the newest; refused when another writer was faster."""
         following = replace(manifest, number=manifest.number + 1)
-        content = {
-            "format": FORMAT,
-            "version": VERSION,
-            "number": following.number,
-            "parts": following.parts,
-            "facts": following.facts,
-        }
-        draft = self._path(f"{self.root}/manifest/.draft-{following.number}")
+        draft = self._path(f"{self.root}/{FOLDER}/.draft-{following.number}")
         stream = self._fs.create(draft, True)
         try:
-            stream.write(json.dumps(content, sort_keys=True, indent=1).encode())
+            stream.write(following.to_bytes())
         finally:
             stream.close()
         target = self._path(self._manifest_name(following.number))
@@ -157,21 +131,29 @@ class Store:
 
     def write(self, table: str, frame: DataFrame, part: str, *, by_hour: bool) -> dict[str, str]:
         """Write a frame with exactly its table's schema; the folders written, by hour or part."""
-        schema = TABLES[table]
-        folder = f"{table}/part={part}"
-        selected = frame.select(
-            *[F.col(f.name).cast(f.dataType).alias(f.name) for f in schema.fields]
-        )
-        writer = selected.write.mode("overwrite")
         if by_hour:
-            writer = writer.partitionBy("hour")
+            return self.write_by("hour", table, frame, part)
+        folder = f"{table}/part={part}"
+        self._selected(table, frame).write.mode("overwrite").parquet(f"{self.root}/{folder}")
+        return {part: folder}
+
+    def write_by(self, column: str, table: str, frame: DataFrame, part: str) -> dict[str, str]:
+        """The same with a folder for each value of a column; the folders by that value."""
+        folder = f"{table}/part={part}"
+        writer = self._selected(table, frame).write.mode("overwrite").partitionBy(column)
         writer.parquet(f"{self.root}/{folder}")
-        if not by_hour:
-            return {part: folder}
-        hours = [
-            name for name in self._children(f"{self.root}/{folder}") if name.startswith("hour=")
-        ]
-        return {name.removeprefix("hour="): f"{folder}/{name}" for name in hours}
+        names = self._children(f"{self.root}/{folder}")
+        return {
+            name.removeprefix(f"{column}="): f"{folder}/{name}"
+            for name in names
+            if name.startswith(f"{column}=")
+        }
+
+    @staticmethod
+    def _selected(table: str, frame: DataFrame) -> DataFrame:
+        return frame.select(
+            *[F.col(f.name).cast(f.dataType).alias(f.name) for f in TABLES[table].fields]
+        )
 
     def read(self, manifest: Manifest, table: str, keys: Iterable[str] | None = None) -> DataFrame:
         """A table as a commit has it, or some of its parts; empty where there are none."""
@@ -207,11 +189,10 @@ class Store:
         return self._jvm.org.apache.hadoop.fs.Path(name)
 
     def _manifest_name(self, number: int) -> str:
-        return f"{self.root}/manifest/{number:08d}.json"
+        return f"{self.root}/{manifest_name(number)}"
 
     def _manifest_numbers(self) -> list[int]:
-        names = self._children(f"{self.root}/manifest")
-        return sorted(int(n[:-5]) for n in names if n.endswith(".json") and n[:-5].isdigit())
+        return numbers(self._children(f"{self.root}/{FOLDER}"))
 
     def _children(self, folder: str) -> list[str]:
         path = self._path(folder)

@@ -111,6 +111,7 @@ def samples_of_registry(
                     topology=topology_of(run),
                     component=executor.component,
                     task=executor.first,
+                    last_task=executor.last if executor.last > executor.first else None,
                     host=host,
                     machine_type=(machine_types or {}).get(host),
                     worker=port,
@@ -216,6 +217,7 @@ def _measured(executor: _Executor, before: _Moment, after: _Moment) -> dict[str,
         "worker_cpu_points": process,
         "worker_memory_mb": None if memory is None else memory / _BYTES_PER_MB,
         "queue_fill": _queue_fill(executor, after),
+        "held_back": _held_back(tasks, before, after),
         "uptime_s": after.of_worker("uptimeSecs"),
     }
 
@@ -266,6 +268,15 @@ def _mean(
                 weights += weight
                 total += weight * value
     return total / weights if weights else None
+
+
+def _held_back(tasks: Iterable[int], before: _Moment, after: _Moment) -> float | None:
+    """Part of the window in which a spout was kept from emitting; bolts have no such counters."""
+    kinds = ("__skipped-max-spout-ms", "__skipped-backpressure-ms")
+    ms = [_differences(tasks, before, after, kind).get("") for kind in kinds]
+    if all(value is None for value in ms):
+        return None
+    return min(1.0, sum(value or 0.0 for value in ms) / (after.time_ms - before.time_ms))
 
 
 def _queue_fill(executor: _Executor, after: _Moment) -> float | None:

@@ -29,6 +29,7 @@ from penstock.telemetry.clean import (
     set_aside,
     without_repeats,
 )
+from penstock.telemetry.selection import Selection
 from penstock.telemetry.store import Manifest, Store
 from penstock.telemetry.streams import stream_blocks
 from penstock.telemetry.windows import merged, rates
@@ -47,6 +48,8 @@ class Tables:
 
     store: Store
     settings: Settings = field(default_factory=Settings)
+    #: Records that count; all of them without.
+    only: Selection | None = None
     _held: list[DataFrame] = field(default_factory=list)
 
     # -- take in ------------------------------------------------------------------------------
@@ -129,6 +132,8 @@ class Tables:
     def _cleaned(self, manifest: Manifest, hours: list[str]) -> tuple[DataFrame, DataFrame | None]:
         """Windows of these hours without repeats, and the repeats, if any."""
         samples = self._samples(manifest, hours)
+        if self.only is not None:
+            samples = self.only.of(samples)
         own = F.col("hour").isin(hours)
         totals = bool(manifest.facts.get("totals"))
         repeated = self._hold(repeated_keys(samples))

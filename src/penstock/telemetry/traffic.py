@@ -108,21 +108,32 @@ def _received(counted: DataFrame) -> DataFrame:
 
 
 def _from_known_tasks(received: DataFrame, counted: DataFrame) -> DataFrame:
-    """Add where the source task ran; one that moved within the hour counts where it was longest."""
-    longest = Window.partitionBy(*_SCOPE, "task").orderBy(F.desc("seconds"), *_PLACE)
+    """Add where the source task ran; one that moved within the hour counts where it was longest.
+
+    A record may stand for several tasks (an executor's): tuples of any of them are its tuples.
+    """
+    longest = Window.partitionBy(*_SCOPE, "task").orderBy(F.desc("seconds"), "sender", *_PLACE)
+    last = F.coalesce("last_task", "task")
     homes = (
-        counted.groupBy(*_SCOPE, "task", *_PLACE)
+        counted.groupBy(*_SCOPE, "task", last.alias("last"), *_PLACE)
         .agg(F.sum("window_s").alias("seconds"))
+        .withColumn("sender", F.col("task"))
+        .withColumn("task", F.explode(F.sequence("sender", "last")))
         .withColumn("place", F.row_number().over(longest))
         .where("place = 1")
         .select(
             *_SCOPE,
             F.col("task").alias("source_task"),
+            "sender",
             *[F.col(name).alias(f"source_{name}") for name in _PLACE],
         )
     )
     joined = received.join(homes, [*_SCOPE, "source_task"], "left")
-    return joined.withColumn("estimated", F.lit(False))
+    sender = F.coalesce("sender", "source_task").alias("source_task")
+    counts = ("tuples", "bytes")
+    keys = [c for c in joined.columns if c not in (*counts, "sender", "source_task")]
+    summed = joined.groupBy(*keys, sender).agg(*[F.sum(name).alias(name) for name in counts])
+    return summed.withColumn("estimated", F.lit(False))
 
 
 def _dealt_out(received: DataFrame, counted: DataFrame) -> DataFrame:

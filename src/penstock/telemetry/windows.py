@@ -12,7 +12,7 @@ _TASK = ("topology", "run", "component", "task", "host", "machine_type", "worker
 _COUNTER = ("component", "stream", "task")
 _MEANS = (
     "execute_ms", "process_ms", "cpu_points", "worker_cpu_points", "memory_mb",
-    "worker_memory_mb", "queue_fill", "latency_ms",
+    "worker_memory_mb", "queue_fill", "latency_ms", "held_back",
 )  # fmt: skip
 
 
@@ -37,6 +37,7 @@ def merged(windows: DataFrame, settings: Settings) -> DataFrame:
             F.max("time_ms").alias("time_ms"),
             F.sum("window_ms").alias("window_ms"),
             F.first("status").alias("status"),
+            F.max("last_task").alias("last_task"),
             # Entries of one stream may stand in the list several times: whoever reads them adds up.
             *[_joined(name) for name in ("inputs", "outputs")],
             F.sum("produced").alias("produced"),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from penstock.change.diff import Changes, diff
 from penstock.change.guard import places_of
+from penstock.change.history import BEGUN
 from penstock.change.in_force import plan_in_force
 from penstock.engines.storm.snapshot import ACKER, without_ackers
 from penstock.model.plan import Deployed, Plan
@@ -52,40 +53,45 @@ class Publication:
 
 @dataclass(frozen=True)
 class Receipt:
-    """What was done. ``outcome``: begun, applied, rolled back, not rolled back."""
+    """What was done, so far."""
 
     plan_id: str
-    outcome: str
+    publication: Publication
     began_s: float
     ended_s: float
     plan_file: str
-    steps: tuple[Step, ...]
-    moves: int
+    #: One of :data:`penstock.change.history.OUTCOMES`.
+    outcome: str = BEGUN
     placed_after_s: Mapping[str, float] = field(default_factory=dict)
     trouble: tuple[str, ...] = ()
     backup: str = ""
 
     def to_dict(self) -> dict[str, object]:
+        changes = self.publication.changes
+        runs = {d.topology: d.id for d in self.publication.before.deployed}
         return {
             "format": "penstock/receipt",
             "version": 1,
             "plan": self.plan_id,
+            "engine": "storm",
             "outcome": self.outcome,
             "began_s": self.began_s,
             "ended_s": self.ended_s,
             "plan_file": self.plan_file,
             "backup": self.backup,
-            "moves": self.moves,
+            "moves": changes.moves,
             "topologies": [
                 {
                     "topology": step.topology,
+                    "run": runs[step.topology],
                     "executors": dict(step.executors),
                     "workers_restarted": step.workers_restarted,
                     "workers": step.workers,
                     "placed_after_s": self.placed_after_s.get(step.topology),
                 }
-                for step in self.steps
+                for step in self.publication.steps
             ],
+            "changes": changes.to_dict()["components"],
             "trouble": list(self.trouble),
         }
 

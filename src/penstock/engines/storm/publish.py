@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from penstock.change.guard import differences, places_of
+from penstock.change.history import APPLIED, NOT_ROLLED_BACK, ROLLED_BACK
 from penstock.engines.storm.bridge import Bridge, BridgeError
 from penstock.engines.storm.daemons import PLAN_FILE, SCHEDULER_CLASS
 from penstock.engines.storm.from_nimbus import seen_by_nimbus
@@ -86,12 +87,10 @@ class Publisher:
             write_text(backup, old.decode("utf-8", errors="replace"))
         receipt = Receipt(
             plan_id=hashlib.sha256(text.encode()).hexdigest()[:_ID_DIGITS],
-            outcome="begun",
+            publication=publication,
             began_s=self.clock(),
             ended_s=self.clock(),
             plan_file=str(self.plan_file),
-            steps=publication.steps,
-            moves=publication.changes.moves,
             backup=str(backup) if old is not None else "",
         )
         # Before anything is touched: who is killed from here on leaves a trace of what was meant.
@@ -100,12 +99,12 @@ class Publisher:
         self._bring_shares(publication.plan)
         placed, trouble = self._put_in_force(publication.plan, publication.steps, self.within_s)
         if not trouble:
-            done = replace(receipt, outcome="applied", ended_s=self.clock(), placed_after_s=placed)
+            done = replace(receipt, outcome=APPLIED, ended_s=self.clock(), placed_after_s=placed)
             self.keep(done)
             return done
         self.say("Storm does not follow the plan; going back to the placement from before")
         back = self._go_back(publication, old)
-        outcome = "rolled back" if not back else "not rolled back"
+        outcome = ROLLED_BACK if not back else NOT_ROLLED_BACK
         trouble = [*trouble, *back]
         self.keep(replace(receipt, outcome=outcome, ended_s=self.clock(), trouble=tuple(trouble)))
         raise NotFollowed(*trouble, f"{outcome}; see the receipt")

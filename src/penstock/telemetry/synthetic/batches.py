@@ -78,11 +78,12 @@ class Columns:
     def batch(self, block: Block) -> pa.RecordBatch:
         arrays = {**self._fixed(len(block)), **self._measured(block), **self._counted(block)}
         rows = len(block) * len(self.layout)
+        schema = record_schema(encoded=True)
         columns = [
-            arrays[f.name] if f.name in arrays else pa.nulls(rows, pa.float64())
+            arrays[f.name] if f.name in arrays else pa.nulls(rows, schema.field(f.name).type)
             for f in SAMPLE_FIELDS
         ]
-        return pa.RecordBatch.from_arrays(columns, schema=record_schema(encoded=True))
+        return pa.RecordBatch.from_arrays(columns, schema=schema)
 
     def _fixed(self, windows: int) -> dict[str, pa.Array]:
         """Fields that are the same in every window."""

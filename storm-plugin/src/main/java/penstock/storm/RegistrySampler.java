@@ -32,7 +32,10 @@ final class RegistrySampler {
     private static final String COMPLETE_MS = "__complete-latency-";
     private static final String POPULATION = "receive-queue-population";
     private static final String CAPACITY = "receive-queue-capacity";
-    private static final List<String> COUNTED = List.of(EXECUTED, EMITTED, ACKED);
+    /** Milliseconds in which a spout was not asked for tuples, because too many are under way or downstream is full. */
+    private static final String PENDING_MS = "__skipped-max-spout-ms";
+    private static final String BACKPRESSURE_MS = "__skipped-backpressure-ms";
+    private static final List<String> COUNTED = List.of(EXECUTED, EMITTED, ACKED, PENDING_MS, BACKPRESSURE_MS);
     private static final List<String> READ = List.of(EXECUTE_MS, PROCESS_MS, COMPLETE_MS, POPULATION, CAPACITY);
     private static final double POINTS_PER_NS_PER_MS = 100.0 / 1e6;
 
@@ -54,7 +57,7 @@ final class RegistrySampler {
         /** By task, kind and the rest of the name. */
         final Map<Integer, Map<String, Map<String, Double>>> values = new HashMap<>();
         /** By task and the task the tuples came from; empty where no hook counts them. */
-        final Map<Integer, Map<TrafficHook.Source, Long>> traffic = new HashMap<>();
+        final Map<Integer, Map<TrafficHook.Source, TrafficHook.Sum>> traffic = new HashMap<>();
 
         Moment(long timeMs, JvmCpu cpu) {
             this.timeMs = timeMs;
@@ -67,9 +70,9 @@ final class RegistrySampler {
         }
     }
 
-    /** Tuples a task took in from each task, where they are counted. */
+    /** What a task took in from each task, where it is counted. */
     interface Traffic {
-        Map<TrafficHook.Source, Long> of(int task);
+        Map<TrafficHook.Source, TrafficHook.Sum> of(int task);
     }
 
     RegistrySampler(MetricRegistry registry, WorkerIdentity worker, JvmCpu cpu, Traffic traffic) {
@@ -146,6 +149,9 @@ final class RegistrySampler {
         line.put("topology", worker.topology());
         line.put("component", executor.component());
         line.put("task", executor.first());
+        if (executor.last() > executor.first()) {
+            line.put("last_task", executor.last());
+        }
         line.put("host", worker.host());
         put(line, "machine_type", worker.machineType());
         line.put("worker", worker.port());
@@ -167,6 +173,7 @@ final class RegistrySampler {
         }
         line.put("worker_memory_mb", cpu.memoryMb());
         put(line, "queue_fill", queueFill(executor, now));
+        put(line, "held_back", heldBack(executor, old, now));
         put(line, "latency_ms", mean(executor, now, COMPLETE_MS, differences(executor, old, now, ACKED)));
         line.put("uptime_s", cpu.uptimeSeconds());
         return line;
@@ -191,20 +198,23 @@ final class RegistrySampler {
 
     /** Inputs with the task each came from, exact; empty where no hook counts them. */
     private static List<Map<String, Object>> bySource(JvmCpu.Executor executor, Moment old, Moment now) {
-        Map<TrafficHook.Source, Long> found = new TreeMap<>();
+        Map<TrafficHook.Source, TrafficHook.Sum> found = new TreeMap<>();
         for (int task = executor.first(); task <= executor.last(); task++) {
-            Map<TrafficHook.Source, Long> was = old.traffic.getOrDefault(task, Map.of());
-            now.traffic.getOrDefault(task, Map.of())
-                    .forEach((source, count) -> found.merge(source, count - was.getOrDefault(source, 0L), Long::sum));
+            Map<TrafficHook.Source, TrafficHook.Sum> was = old.traffic.getOrDefault(task, Map.of());
+            now.traffic.getOrDefault(task, Map.of()).forEach((source, sum) -> found.merge(
+                    source, sum.minus(was.getOrDefault(source, TrafficHook.Sum.NOTHING)), TrafficHook.Sum::plus));
         }
         List<Map<String, Object>> inputs = new ArrayList<>();
-        found.forEach((source, tuples) -> {
-            if (isMeasured(source.component()) && tuples >= 0) {
+        found.forEach((source, sum) -> {
+            if (isMeasured(source.component()) && sum.tuples() >= 0) {
                 Map<String, Object> input = new LinkedHashMap<>();
                 input.put("component", source.component());
                 input.put("stream", source.stream());
-                input.put("tuples", tuples);
+                input.put("tuples", sum.tuples());
                 input.put("task", source.task());
+                if (Double.isFinite(sum.bytes())) {
+                    input.put("bytes", sum.bytes());
+                }
                 inputs.add(input);
             }
         });
@@ -263,6 +273,17 @@ final class RegistrySampler {
         Double population = now.of(executor.first(), POPULATION).get("");
         Double capacity = now.of(executor.first(), CAPACITY).get("");
         return population == null || capacity == null || capacity <= 0 ? null : Math.min(1.0, population / capacity);
+    }
+
+    /** Part of the window in which a spout was kept from emitting; bolts have no such counters. */
+    private static Double heldBack(JvmCpu.Executor executor, Moment old, Moment now) {
+        Double pending = differences(executor, old, now, PENDING_MS).get("");
+        Double pressed = differences(executor, old, now, BACKPRESSURE_MS).get("");
+        if (pending == null && pressed == null) {
+            return null;
+        }
+        double ms = (pending == null ? 0 : pending) + (pressed == null ? 0 : pressed);
+        return Math.min(1.0, ms / (now.timeMs - old.timeMs));
     }
 
     private static boolean isMeasured(String name) {

@@ -10,13 +10,15 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * Lines in files that are renamed when they are whole, and deleted when there are too many.
+ * Lines in files that are renamed when they are whole, and deleted, the oldest first, when there is too much.
  *
  * <p>A file begins with a dot while it is written, so that a follower takes it only once it is whole. A full disk
  * or a folder that is gone costs lines, never the worker.
  */
 final class RotatedFiles implements AutoCloseable {
     private static final String SUFFIX = ".jsonl";
+    /** Files end after a while even if they are small; at one a minute this is a day. */
+    private static final int MOST_SMALL_FILES = 1440;
 
     private final Path folder;
     private final String name;
@@ -89,7 +91,19 @@ final class RotatedFiles implements AutoCloseable {
                     .sorted()
                     .toList();
         }
-        for (Path path : whole.subList(0, Math.max(0, whole.size() - mostFiles))) {
+        long total = 0;
+        for (Path path : whole) {
+            total += Files.size(path);
+        }
+        int left = whole.size();
+        for (Path path : whole) {
+            // Small files are kept as long as all of them together are within the bounds.
+            boolean tooMuch = left > mostFiles && total > mostFiles * mostBytes;
+            if (!tooMuch && left <= MOST_SMALL_FILES) {
+                return;
+            }
+            total -= Files.size(path);
+            left--;
             Files.deleteIfExists(path);
         }
     }

@@ -142,23 +142,46 @@ class TelemetryTest {
         MetricRegistry registry = new MetricRegistry();
         GivenCpu cpu = new GivenCpu();
         cpu.executors.put(new JvmCpu.Executor("mid", 3, 4), 0L);
-        Map<Integer, Map<TrafficHook.Source, Long>> counts = new HashMap<>();
+        Map<Integer, Map<TrafficHook.Source, TrafficHook.Sum>> counts = new HashMap<>();
         RegistrySampler sampler =
                 new RegistrySampler(registry, WORKER, cpu, task -> counts.getOrDefault(task, Map.of()));
         sampler.sample(1000);
-        counts.put(3, Map.of(new TrafficHook.Source("low", "default", 1), 5L));
+        counts.put(3, Map.of(new TrafficHook.Source("low", "default", 1), new TrafficHook.Sum(5, 500)));
         counts.put(4, Map.of(
-                new TrafficHook.Source("low", "default", 1), 2L, new TrafficHook.Source("low", "default", 2), 4L));
+                new TrafficHook.Source("low", "default", 1), new TrafficHook.Sum(2, 180),
+                new TrafficHook.Source("low", "default", 2), new TrafficHook.Sum(4, Double.NaN)));
         cpu.executors = Map.of(new JvmCpu.Executor("mid", 3, 4), 500_000_000L);
         Map<?, ?> line = parsed(sampler.sample(2000).get(0));
         assertEquals(
                 List.of(
-                        Map.of("component", "low", "stream", "default", "tuples", 7, "task", 1),
+                        Map.of("component", "low", "stream", "default", "tuples", 7, "task", 1, "bytes", 680.0),
                         Map.of("component", "low", "stream", "default", "tuples", 4, "task", 2)),
                 line.get("inputs"));
         // Half a second of CPU in a second is 50 points.
         assertEquals(50.0, ((Number) line.get("cpu_points")).doubleValue(), 1e-9);
         assertNull(line.get("sample_rate"));
+        // The line stands for both tasks of the executor; a bolt is not held back.
+        assertEquals(List.of(3, 4), List.of(line.get("task"), line.get("last_task")));
+        assertNull(line.get("held_back"));
+    }
+
+    @Test
+    void aSpoutThatIsKeptWaitingSaysForHowLong() throws Exception {
+        MetricRegistry registry = new MetricRegistry();
+        GivenCpu cpu = new GivenCpu();
+        cpu.executors.put(new JvmCpu.Executor("src", 9, 9), 0L);
+        RegistrySampler sampler = new RegistrySampler(registry, WORKER, cpu, task -> Map.of());
+        String at = "storm.worker.t-1-1.host.src.9.6700-";
+        registry.counter(at + "__skipped-max-spout-ms").inc(7_000);
+        registry.counter(at + "__skipped-backpressure-ms").inc(0);
+        sampler.sample(10_000);
+        registry.counter(at + "__skipped-max-spout-ms").inc(2_000);
+        registry.counter(at + "__skipped-backpressure-ms").inc(500);
+        // 2 s for tuples under way and half a second for a full queue, of 10 s.
+        assertEquals(0.25, ((Number) parsed(sampler.sample(20_000).get(0)).get("held_back")).doubleValue(), 1e-12);
+        registry.counter(at + "__skipped-max-spout-ms").inc(10_020);
+        // Storm's clock runs a little beside ours: never more than all of the time.
+        assertEquals(1.0, ((Number) parsed(sampler.sample(30_000).get(0)).get("held_back")).doubleValue(), 1e-12);
     }
 
     @Test
@@ -199,6 +222,23 @@ class TelemetryTest {
         }
         assertEquals(List.of("w-000004.jsonl", "w-000005.jsonl", "w-000006.jsonl"), names());
         assertEquals("line 5\nmore\n", Files.readString(folder.resolve("w-000005.jsonl")));
+    }
+
+    @Test
+    void smallFilesStayWhileAllTogetherAreWithinTheBounds() throws Exception {
+        // Every file ends at once, because it is old enough; three of 1,000 bytes may be kept.
+        try (RotatedFiles files = new RotatedFiles(folder, "w", 1000, 3, 0)) {
+            for (int i = 0; i < 20; i++) {
+                files.write(List.of("x".repeat(99)));
+            }
+            assertEquals(20, names().size());
+            for (int i = 0; i < 20; i++) {
+                files.write(List.of("x".repeat(99)));
+            }
+            // Of 40 files of 100 bytes, 3,000 bytes are kept: the last 30.
+            assertEquals(30, names().size());
+            assertEquals("w-000010.jsonl", names().get(0));
+        }
     }
 
     private List<String> names() throws Exception {

@@ -1,0 +1,162 @@
+"""The receipt format: what putting a plan in force did, with the plan itself inside.
+
+``penstock apply`` leaves receipts in the history's folder, where no Spark is needed; the pipeline
+takes them into its tables later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from penstock.change.diff import ComponentChange
+from penstock.change.history import Applied
+from penstock.errors import Finding, InputError
+from penstock.files.document import Document, document_of, read_document
+from penstock.files.plan_file import plan_from, plan_to_dict
+from penstock.files.schema import FileModel, Name, Strict, check
+from penstock.files.writer import to_json, write_text
+from penstock.model.plan import Plan
+
+#: Below the history's folder.
+RECEIPTS = "receipts"
+Number = Annotated[int, Field(ge=0)]
+#: Seconds since 1970, up to the year 2200.
+Moment = Annotated[float, Field(ge=0, le=7_258_118_400, allow_inf_nan=False)]
+PlanId = Annotated[str, Field(pattern=r"^[0-9a-f]{4,64}$")]
+
+
+class MovedFields(Strict):
+    """An instance that went from one machine to another."""
+
+    from_: str = Field(alias="from", description="Machine it left.")
+    to: str = Field(description="Machine it went to.")
+
+
+class ChangeFields(Strict):
+    """What happened to the instances of a component."""
+
+    topology: Name
+    component: Name
+    before: Number
+    after: Number
+    moves: list[MovedFields] = Field(default_factory=list)
+    added: list[str] = Field(default_factory=list, description="Machines of new instances.")
+    dropped: list[str] = Field(default_factory=list, description="Machines of ended ones.")
+    shares_changed: bool = False
+
+    def value(self) -> ComponentChange:
+        return ComponentChange(
+            self.topology,
+            self.component,
+            self.before,
+            self.after,
+            tuple((move.from_, move.to) for move in self.moves),
+            tuple(self.added),
+            tuple(self.dropped),
+            self.shares_changed,
+        )
+
+
+class ReceiptTopologyFields(Strict):
+    """What a topology went through."""
+
+    topology: Name
+    run: str = Field("", description="The engine's name for this very submission.")
+    executors: dict[Name, Number] = Field(
+        default_factory=dict, description="New numbers of executors, where they changed."
+    )
+    workers_restarted: Number = 0
+    workers: Number = 0
+    placed_after_s: Annotated[float, Field(ge=0)] | None = Field(
+        None, description="Until the placement was seen to be the plan's."
+    )
+
+
+class ReceiptFile(FileModel):
+    """What putting a plan in force did."""
+
+    FORMAT: ClassVar[str] = "penstock/receipt"
+    format: Literal["penstock/receipt"]
+    plan: PlanId = Field(description="First digits of the plan file's SHA-256.")
+    engine: Name = "storm"
+    outcome: Literal["begun", "applied", "rolled back", "not rolled back"] = Field(
+        description="Begun is what one that was killed half-way leaves."
+    )
+    began_s: Moment = Field(description="Seconds since 1970, UTC.")
+    ended_s: Moment = Field(description="Seconds since 1970, UTC.")
+    plan_file: str = Field("", description="Where the engine reads plans.")
+    backup: str = Field("", description="Where the plan file from before is.")
+    moves: Number = 0
+    topologies: list[ReceiptTopologyFields] = Field(default_factory=list)
+    changes: list[ChangeFields] = Field(default_factory=list)
+    trouble: list[str] = Field(default_factory=list, description="What did not go as planned.")
+    document: dict[str, Any] | None = Field(
+        None, description="The plan itself, as its file says it; in the history's receipts."
+    )
+
+
+def receipt_id(began_s: float, plan_id: str) -> str:
+    """When and what: sorts by time, and is a file name everywhere."""
+    began = datetime.fromtimestamp(round(began_s * 1000) / 1000, UTC)
+    return f"{began:%Y%m%dT%H%M%S}{began.microsecond // 1000:03d}-{plan_id}"
+
+
+def applied_from(document: Document) -> Applied:
+    """The receipt in a document, with the plan that it is about."""
+    file, findings = check(document, ReceiptFile)
+    if file is None:
+        raise InputError(*findings)
+    if file.document is None:
+        message = "has no plan inside; receipts that have one are in the history's folder"
+        raise InputError(document.finding(("document",), message))
+    if file.ended_s < file.began_s:
+        raise InputError(document.finding(("ended_s",), "is before began_s"))
+    plan = plan_from(document_of(file.document, f"{document.name} document"))
+    return Applied(
+        id=receipt_id(file.began_s, file.plan),
+        plan_id=file.plan,
+        plan=plan,
+        engine=file.engine,
+        outcome=file.outcome,
+        began_ms=round(file.began_s * 1000),
+        ended_ms=round(file.ended_s * 1000),
+        runs={t.topology: t.run for t in file.topologies},
+        changes=tuple(change.value() for change in file.changes),
+        trouble=tuple(file.trouble),
+    )
+
+
+def keep_receipt(history: Path, receipt: dict[str, object], plan: Plan) -> Path:
+    """Write a receipt into the history; one of the same plan and moment is replaced."""
+    name = receipt_id(float(str(receipt["began_s"])), str(receipt["plan"]))
+    path = history / RECEIPTS / f"{name}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_text(path, to_json(receipt | {"document": plan_to_dict(plan)}))
+    return path
+
+
+def read_receipts(history: Path) -> tuple[list[tuple[Applied, str]], list[Finding]]:
+    """All receipts in a history with their text, oldest first, and what is wrong with others."""
+    found: dict[str, tuple[Applied, str]] = {}
+    findings: list[Finding] = []
+    for path in _files(history / RECEIPTS):
+        try:
+            applied = applied_from(read_document(path))
+            found[applied.id] = (applied, path.read_text(encoding="utf-8"))
+        except InputError as error:
+            findings += error.findings[:3]
+        except OSError as error:
+            findings.append(Finding(f"cannot be read: {error.strerror or error}", str(path)))
+    return [found[key] for key in sorted(found)], findings
+
+
+def _files(folder: Path) -> Iterable[Path]:
+    """Receipts; what begins with a dot is being written."""
+    if not folder.is_dir():
+        return []
+    return sorted(p for p in folder.glob("*.json") if not p.name.startswith("."))

@@ -1,0 +1,92 @@
+"""The manifest of a store: one commit, which folders make up each table. No Spark in here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from penstock.errors import Finding, InputError
+
+FORMAT = "penstock/telemetry-store"
+VERSION = 1
+#: Below the store.
+FOLDER = "manifest"
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """One commit: which folders make up each table, and what is known about them."""
+
+    number: int = 0
+    #: table -> part key -> folder below the store; a key written again replaces the old folder.
+    parts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    #: Small facts kept with the commit: batches taken in, hours not yet computed, quality figures.
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def with_parts(
+        self, table: str, folders: Mapping[str, str], replacing: Iterable[str] = ()
+    ) -> Manifest:
+        """Folders by key added; keys in ``replacing`` that have no folder any more are gone."""
+        gone = set(replacing)
+        old = {key: f for key, f in self.parts.get(table, {}).items() if key not in gone}
+        return replace(self, parts={**self.parts, table: {**old, **folders}})
+
+    def with_facts(self, **facts: Any) -> Manifest:
+        return replace(self, facts={**self.facts, **facts})
+
+    @property
+    def folders(self) -> set[str]:
+        return {folder for keys in self.parts.values() for folder in keys.values()}
+
+    def to_bytes(self) -> bytes:
+        content = {
+            "format": FORMAT,
+            "version": VERSION,
+            "number": self.number,
+            "parts": self.parts,
+            "facts": self.facts,
+        }
+        return json.dumps(content, sort_keys=True, indent=1).encode()
+
+
+def manifest_of(data: bytes, name: str) -> Manifest:
+    """The commit that a file says, or an error that says how to go back to the one before."""
+    try:
+        content = json.loads(data.decode())
+        found = Manifest(content["number"], content["parts"], content["facts"])
+    except (ValueError, KeyError, TypeError):
+        raise broken(name) from None
+    if content.get("format") != FORMAT or content.get("version") != VERSION:
+        raise InputError(f"{name} is not a store this version of Penstock can read")
+    return found
+
+
+def broken(name: str) -> InputError:
+    """The manifest was cut or changed by something else than us."""
+    message = "is cut or broken; delete it to go back to the commit before it"
+    return InputError(Finding(message, name))
+
+
+def numbers(names: Iterable[str]) -> list[int]:
+    """Commits among the names in a store's folder of manifests, the newest last."""
+    return sorted(int(n[:-5]) for n in names if n.endswith(".json") and n[:-5].isdigit())
+
+
+def manifest_name(number: int) -> str:
+    return f"{FOLDER}/{number:08d}.json"
+
+
+def local_manifest(root: Path) -> Manifest:
+    """The newest commit of a store in a local folder; an empty one where there is none."""
+    folder = root / FOLDER
+    found = numbers(path.name for path in folder.iterdir()) if folder.is_dir() else []
+    if not found:
+        return Manifest()
+    path = root / manifest_name(found[-1])
+    try:
+        return manifest_of(path.read_bytes(), str(path))
+    except OSError as error:
+        raise InputError(Finding(f"cannot be read: {error.strerror}", str(path))) from None
