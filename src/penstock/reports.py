@@ -247,7 +247,7 @@ def how_made(
     """Versions, commit, machine, command, seeds, time: what it takes to make it again."""
     libraries = ("numpy", "scipy", "numba", "matplotlib")
     found = {"Penstock": penstock.__version__}
-    commit = _commit()
+    commit = commit_here()
     if commit:
         found["commit"] = commit
     if plan.problem.profile is not None:
@@ -273,7 +273,7 @@ def _version(library: str) -> str:
         return ""
 
 
-def _commit() -> str:
+def commit_here() -> str:
     """The commit of the tree this runs from, if it is one; with a word if there are changes."""
     home = Path(__file__).resolve().parents[2]
     git = shutil.which("git")
