@@ -15,7 +15,7 @@ from penstock.files.store import FORMATS, json_schema
 VERBS = [
     *("plan", "compare", "show", "diff", "explain", "advise", "validate", "schedulers", "examples"),
     *("profile", "run", "apply", "simulate", "sweep", "report"),
-    *("generate", "schema", "bench", "demo", "doctor"),
+    *("generate", "schema", "bench", "reproduce", "demo", "doctor"),
     *("import flux", "import storm-yaml", "import production", "import storm"),
     *("lab up", "lab status", "lab down", "lab demo"),
 ]

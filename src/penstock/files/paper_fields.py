@@ -6,12 +6,13 @@ These are dataclasses, so that they may leave this room; pydantic fills and chec
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, ClassVar, Literal, TypeAlias
 
 from pydantic import Field
 
 from penstock.files.schema import Count, Name, NotNegative, Positive
 from penstock.model.plan import Scalar
+from penstock.model.terms import Least
 
 PLANS, CPU_READINGS, COUNT_PAIRS = "plans", "cpu-readings", "count-pairs"
 #: The pseudo scheduler that holds the upper bound of a setting.
@@ -31,11 +32,16 @@ class Declared:
 
 @dataclass(frozen=True)
 class SchedulerUse(Declared):
-    """A scheduler with parameters, under a label of its own where it stands twice."""
+    """A scheduler with parameters, under a label of its own where it stands twice.
+
+    ``carry``: it is asked for the setting's demand instead of the most; ``least``: to save on.
+    """
 
     name: Name
     label: str = ""
     set: dict[str, Scalar] = field(default_factory=dict)
+    carry: bool = False
+    least: tuple[Least, ...] = ()
 
     @property
     def shown(self) -> str:
@@ -277,10 +283,3 @@ def neutral_of(row: Row) -> float | None:
     if row.neutral is not None:
         return row.neutral
     return {"change": 0.0, "ratio": 1.0}.get(row.measure.kind)
-
-
-def plain(value: Any) -> Any:
-    """A declared value as JSON has it."""
-    from dataclasses import asdict
-
-    return asdict(value)

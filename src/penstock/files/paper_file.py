@@ -20,7 +20,6 @@ from penstock.files.paper_fields import (
     PLANS,
     Experiment,
     KeptMeasure,
-    Names,
     Row,
     Setting,
     schedulers_of,
@@ -36,7 +35,7 @@ class PaperFile(FileModel):
     name: Name
     title: str
     about: str = ""
-    proposes: Names
+    proposes: Annotated[list[Name], Field(min_length=1)]
     headline: Name
     settings: dict[Name, Setting]
     experiments: Annotated[list[Experiment], Field(min_length=1)]
@@ -67,7 +66,7 @@ def paper_from(document: Document) -> Paper:
         file.name,
         file.title,
         file.about,
-        file.proposes,
+        tuple(file.proposes),
         file.headline,
         dict(file.settings),
         tuple(file.experiments),

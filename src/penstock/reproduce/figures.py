@@ -19,6 +19,7 @@ from penstock.evaluate.bound import Bound
 from penstock.files.paper_fields import BOUND, SchedulerUse, Setting, Simulate
 from penstock.model.plan import Plan
 from penstock.model.problem import Problem
+from penstock.model.terms import Terms
 from penstock.reproduce.setting import problem_of, with_demand
 from penstock.simulate.measured import Measured
 from penstock.simulate.results import figures_of
@@ -72,6 +73,9 @@ def plan_figures(setting: Setting, told: Told) -> Found:
 
 
 def _planned(problem: Problem, use: SchedulerUse, bound: Bound | None) -> api.Planned:
+    if use.carry or use.least:
+        carried = float(problem.demand.sum()) if use.carry else None
+        problem = problem.with_terms(Terms(carry_per_s=carried, least=use.least))
     return api.plan(problem, use.name, parameters=use.set, bound=bound)
 
 
@@ -101,7 +105,7 @@ def figures_of_plan(planned: api.Planned) -> Figures:
     found["proven"] = float(facts.proven_optimal)
     found["why_not"] = "; ".join(facts.shortfalls) or None
     if planned.plan is None or planned.assessment is None:
-        return found
+        return dict.fromkeys(found) | {"why_not": found["why_not"] or "no plan"}
     problem, placement = planned.plan.problem, planned.plan.placement
     machines = len(problem.cluster.machines)
     used = len(placement.machines_used)

@@ -58,6 +58,8 @@ def judge_row(paper: Paper, experiment: Experiment, row: Row, results: Results) 
         return Judged(paper.name, experiment, row, (), Verdict.NOT_JUDGED, str(error))
     if isinstance(row.measure, KeptMeasure) and not readings[0].values:
         return Judged(paper.name, experiment, row, readings, Verdict.NOT_JUDGED)
+    if any(reading.no_plan for reading in readings):
+        return Judged(paper.name, experiment, row, readings, Verdict.NOT_REPRODUCED)
     counted = _counted(row, readings)
     verdict = judge(row, [reading.values for reading in counted])
     return Judged(paper.name, experiment, row, counted, verdict)

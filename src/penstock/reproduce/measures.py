@@ -26,6 +26,8 @@ class Reading:
     values: tuple[float, ...]
     #: Which of several schedulers it is, or why there is no number.
     detail: str = ""
+    #: A scheduler found no plan, which is a result.
+    no_plan: bool = False
 
 
 def read(measure: Measure, found: Found) -> Reading:
@@ -33,10 +35,12 @@ def read(measure: Measure, found: Found) -> Reading:
     if isinstance(measure, CountsMeasure):
         values = [_figure(found, measure.of[0], name) for name in measure.figures]
         known = tuple(value for value in values if value is not None)
-        return Reading(known if len(known) == len(values) else ())
+        return Reading(known) if len(known) == len(values) else _no_plan(found, *measure.of)
     if isinstance(measure, RatioMeasure):
         top, bottom = read(measure.top, found), read(measure.bottom, found)
-        if not (top.values and bottom.values) or bottom.values[0] == 0.0:
+        if not (top.values and bottom.values):
+            return top if bottom.values else bottom
+        if bottom.values[0] == 0.0:
             return Reading((), "nothing to divide by")
         return Reading((top.values[0] / bottom.values[0],))
     if isinstance(measure, KeptMeasure):
@@ -55,19 +59,23 @@ def _single(
         scheduler = measure.of[0]
         first = _figure(found, scheduler, measure.figure)
         other = _figure(found, scheduler, measure.other)
-        return _reading(None if first is None or other is None else _apart(first, other))
+        if first is None or other is None:
+            return _no_plan(found, scheduler)
+        return Reading((_apart(first, other),))
     if isinstance(measure, AwayMeasure):
         value = _figure(found, measure.of[0], measure.figure)
-        return _reading(None if value is None else _apart(value * measure.times, measure.measured))
+        if value is None:
+            return _no_plan(found, *measure.of)
+        return Reading((_apart(value * measure.times, measure.measured),))
     label, value = _best(found, measure)
     if value is None:
-        return Reading((), "no plan")
+        return _no_plan(found, *measure.of)
     detail = label if len(measure.of) > 1 else ""
     if isinstance(measure, ValueMeasure):
         return Reading((value * measure.times,), detail)
     base = _figure(found, measure.against, measure.against_figure or measure.figure)
     if base is None:
-        return Reading((), f"no plan by {measure.against}")
+        return _no_plan(found, measure.against)
     return Reading((change_percent(value, base, measure.percent_of),), detail)
 
 
@@ -102,5 +110,6 @@ def _figure(found: Found, scheduler: str, name: str) -> float | None:
     return value if isinstance(value, float) else None
 
 
-def _reading(value: float | None) -> Reading:
-    return Reading(()) if value is None else Reading((value,))
+def _no_plan(found: Found, *labels: str) -> Reading:
+    why = "; ".join(f"{label}: {found[label].get('why_not') or 'no figure'}" for label in labels)
+    return Reading((), f"no plan by {why}", no_plan=True)

@@ -60,7 +60,7 @@ class FigureStore:
 
     def keep(self, key: str, name: str, found: Found) -> None:
         kept = {"format": "penstock/figures", "version": 1, "setting": name, "figures": found}
-        write_text(self.folder / f"{key}.json", json.dumps(kept, indent=1, sort_keys=True) + "\n")
+        write_text(self.folder / f"{key}.json", json.dumps(kept, indent=1) + "\n")
 
 
 def key_of(paper: str, name: str, setting: Setting) -> str:

@@ -77,7 +77,7 @@ def ours_cell(judged: Judged) -> Cell:
     """Our numbers; those from a kept file are marked as given."""
     numbers = [value for reading in judged.ours for value in reading.values]
     if not numbers:
-        return None
+        return "no plan" if any(reading.no_plan for reading in judged.ours) else None
     kept = isinstance(judged.row.measure, KeptMeasure)
     if len(numbers) == 1:
         source = Source.GIVEN if kept else Source.RUN
