@@ -58,9 +58,11 @@ def test_values_counts_ratios_and_distances():
     assert read(between, FOUND).values == (10.0,)  # 10 of 100
 
 
-def test_a_scheduler_without_a_plan_has_no_number_and_no_error():
-    assert read(change(of=("none",)), FOUND).values == ()
-    assert read(change(against="none"), FOUND).values == ()
+def test_a_scheduler_without_a_plan_has_no_number_but_a_reason():
+    for measure in (change(of=("none",)), change(against="none")):
+        reading = read(measure, FOUND)
+        assert (reading.values, reading.no_plan) == ((), True)
+        assert "no memory" in reading.detail
 
 
 def test_a_figure_or_scheduler_that_is_not_there_is_an_error():

@@ -87,6 +87,48 @@ def test_what_was_not_run_has_no_verdict_but_a_place_on_the_page(paper):
     assert "was not run" in json.dumps(to_dict(page))
 
 
+def test_no_plan_is_a_result_and_not_reproduced(paper):
+    figures = {"default": {"rate_per_s": 1.0}, "hetero": {"rate_per_s": None, "why_not": "CPU"}}
+    (row,) = judge_all([paper], Results(figures={("small", "one"): figures}))
+    assert (row.verdict, row.failed) == (Verdict.NOT_REPRODUCED, False)
+    assert "CPU" in row.detail
+
+
+def test_of_several_settings_the_most_counts_where_the_paper_says_up_to(paper):
+    experiment = paper.experiments[0]
+    row = replace(experiment.rows[0], settings=("one", "two"), over="most")
+    two = replace(paper, experiments=(replace(experiment, rows=(row,)),))
+    # 10 % and 12 % more: the 12 % are within 1 point of the published 12.
+    figures = {
+        ("small", name): {"default": {"rate_per_s": 100.0}, "hetero": {"rate_per_s": rate}}
+        for name, rate in (("one", 110.0), ("two", 112.0))
+    }
+    (judged,) = judge_all([two], Results(figures=figures))
+    assert [reading.values for reading in judged.ours] == [(12.0,)]
+    assert judged.verdict is Verdict.REPRODUCED
+
+
+def test_a_run_that_is_stopped_keeps_what_is_done(paper, tmp_path, monkeypatch):
+    names = ("one", "two")
+    two = replace(
+        paper,
+        settings=dict.fromkeys(names, paper.settings["one"]),
+        experiments=(replace(paper.experiments[0], settings=names),),
+    )
+
+    def stop_at_the_second(task):
+        if task.name == "two":
+            raise KeyboardInterrupt
+        return runner.Done(task, {"hetero": {"rate_per_s": 1.0}})
+
+    monkeypatch.setattr(runner, "run_task", stop_at_the_second)
+    store = FigureStore(tmp_path)
+    stopped = run_tasks(tasks_of([two]), store)
+    assert stopped.stopped
+    assert list(stopped.figures) == [("small", "one")]
+    assert store.read(key_of("small", "one", two.settings["one"])) is not None
+
+
 def test_two_processes_find_what_one_does(paper, tmp_path):
     two = replace(
         paper,

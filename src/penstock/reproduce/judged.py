@@ -33,12 +33,15 @@ class Judged:
         return bool(self.missing) and self.verdict is Verdict.NOT_JUDGED
 
     @property
+    def detail(self) -> str:
+        """Which of several schedulers it is, or why there is no plan."""
+        return ", ".join(dict.fromkeys(one.detail for one in self.ours if one.detail))
+
+    @property
     def remark(self) -> str:
         """What the reader must know: always, and where it comes out otherwise."""
         why = self.row.why if self.verdict is not Verdict.REPRODUCED else ""
-        details = ", ".join(dict.fromkeys(one.detail for one in self.ours if one.detail))
-        found = f"Here: {details}." if details else ""
-        return " ".join(part for part in (found, self.row.remark, why, self.missing) if part)
+        return " ".join(part for part in (self.row.remark, why, self.missing) if part)
 
 
 def judge_all(papers: Sequence[Paper], results: Results) -> list[Judged]:

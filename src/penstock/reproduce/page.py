@@ -13,6 +13,7 @@ from penstock.report.page import (
     Column,
     Document,
     Figure,
+    Items,
     KeyFigure,
     KeyFigures,
     Note,
@@ -174,39 +175,62 @@ def _bars(paper: Paper, found: Found) -> Figure:
 
 _ROWS = (
     Column("what"),
+    Column("verdict"),
     Column("published", source=Source.PUBLISHED),
     Column("ours"),
     Column("unit"),
     Column("near enough"),
-    Column("verdict"),
-    Column("remark"),
 )
 
 
 def _experiment(
     paper: Paper, experiment: Experiment, rows: Sequence[Judged], results: Results
 ) -> Section:
-    first = paper.experiments[0] is experiment
     blocks: list[Block] = []
-    if first and paper.about:
+    if paper.experiments[0] is experiment and paper.about:
         blocks.append(paragraph(paper.about))
     if experiment.unsaid:
         blocks.append(Note(f"Left open by the paper: {experiment.unsaid}"))
-    lines: tuple[tuple[Cell, ...], ...] = tuple(
-        (
-            judged.row.what,
-            published_cell(judged.row),
-            ours_cell(judged),
-            judged.row.unit,
-            near_enough(judged.row),
-            verdict_tag(judged.verdict),
-            judged.remark,
-        )
-        for judged in rows
-    )
-    blocks.append(Table(f"{experiment.source}, published and ours", _ROWS, lines))
+    blocks.append(_rows(experiment, rows))
+    remarks = _remarks(rows)
+    if remarks.items:
+        blocks.append(remarks)
     blocks += _schedulers(paper, experiment, results)
     return Section(f"{paper.name}, {experiment.source}: {experiment.title}", tuple(blocks))
+
+
+def _rows(experiment: Experiment, rows: Sequence[Judged]) -> Table:
+    """Published and ours; who it is, where the best of several was taken."""
+    named = any(judged.detail for judged in rows)
+    lines: list[tuple[Cell, ...]] = []
+    for judged in rows:
+        row = judged.row
+        line: tuple[Cell, ...] = (
+            row.what,
+            verdict_tag(judged.verdict),
+            published_cell(row),
+            ours_cell(judged),
+            row.unit,
+            near_enough(row),
+        )
+        lines.append((*line, judged.detail) if named else line)
+    columns = (*_ROWS, Column("which here")) if named else _ROWS
+    return Table(f"{experiment.source}, published and ours", columns, tuple(lines))
+
+
+def _remarks(rows: Sequence[Judged]) -> Items:
+    """Each remark once, with the rows that it is about."""
+    about: dict[str, list[str]] = {}
+    for judged in rows:
+        if judged.remark:
+            about.setdefault(judged.remark, []).append(judged.row.what)
+    every = len(rows)
+    return Items(
+        tuple(
+            paragraph(remark if len(names) == every else f"{'; '.join(names)}: {remark}")
+            for remark, names in about.items()
+        )
+    )
 
 
 def _schedulers(paper: Paper, experiment: Experiment, results: Results) -> Iterator[Block]:
