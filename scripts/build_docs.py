@@ -20,8 +20,12 @@ from penstock import api
 from penstock.cli import main as cli
 from penstock.examples import text as example_text
 from penstock.files.store import FORMATS, SAMPLE, json_schema
+from penstock.report.charts.canvas import standalone
 from penstock.report.numbers import percent, rate
+from penstock.report.page.html import WIDE
 from penstock.report.picture import placement_svg
+from penstock.report.story import Rival
+from penstock.report.story.schedulers import comparison_figure
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -385,6 +389,18 @@ def write_pictures() -> None:
     planned = api.plan(api.problem("diamond", "nasiri-small"))
     assert planned.plan is not None
     write(DOCS / "pictures" / "diamond.svg", placement_svg(planned.plan))
+    write(DOCS / "pictures" / "schedulers.svg", schedulers_picture())
+
+
+def schedulers_picture() -> str:
+    """Diamond on 180 machines of three kinds: what each scheduler's plan carries, and the bound."""
+    names = ("rstorm", "tsstream", "default", "hetero", "lcstream", "penstock")
+    found = api.compare(api.problem("diamond", "nasiri-large"), names)
+    assert found.bound is not None
+    rivals = [Rival(row.scheduler, (row.facts,)) for row in found.rows]
+    unit = float(found.problem.demand.sum())
+    picture = comparison_figure(rivals, found.bound.scale * unit).draw(WIDE)
+    return standalone(picture, "Diamond on 180 machines of three kinds: what each plan carries")
 
 
 # -- outputs inside hand-written pages --------------------------------------------------------

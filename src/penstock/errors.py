@@ -81,6 +81,12 @@ class UsageError(PenstockError):
     exit_code = EXIT_USAGE
 
 
+class NoPlanError(PenstockError):
+    """What was asked for needs a plan, and there is none: says what is missing."""
+
+    exit_code = EXIT_INFEASIBLE
+
+
 class StaleError(PenstockError):
     """A plan was made from other inputs than those it is now held against."""
 

@@ -17,19 +17,18 @@ from pathlib import Path
 import penstock
 from penstock import api
 from penstock.change.diff import diff
-from penstock.errors import InputError
+from penstock.errors import InputError, NoPlanError, PenstockError
 from penstock.evaluate.bound import KIND, Bound, upper_bound
 from penstock.evaluate.latency import LOAD
 from penstock.evaluate.predict import predict
 from penstock.evaluate.standing import standing
-from penstock.files.document import document_of
-from penstock.files.simulation_file import Simulation, simulation_from
+from penstock.files.simulation_file import Simulation
 from penstock.model.outcome import Outcome
 from penstock.model.plan import Plan
 from penstock.model.problem import Problem
 from penstock.report.facts import Facts, facts
 from penstock.report.page import Document, Source
-from penstock.report.simulation import simulation_to_dict
+from penstock.report.simulation import recorded
 from penstock.report.story import Findings, Rival, build
 from penstock.schedulers.base import Budget
 from penstock.simulate.compiled import has_numba
@@ -97,8 +96,10 @@ def report_on_problem(problem: Problem, scheduler: str, wanted: Wanted) -> Findi
         budget=wanted.budget, bound=bound, if_lost=_kinds_of_losses(problem),
     )  # fmt: skip
     if planned.plan is None:
+        if planned.outcome.interrupted:
+            raise PenstockError(f"{scheduler} was stopped before it had a plan")
         reasons = [str(shortfall) for shortfall in planned.outcome.shortfalls]
-        raise InputError(*(f"{scheduler} finds no plan: {reason}" for reason in reasons or ["?"]))
+        raise NoPlanError(*(f"{scheduler} finds no plan: {reason}" for reason in reasons))
     asked = replace(wanted, schedulers=names, known={**wanted.known, scheduler: planned})
     rivals = _compared(planned.problem, asked, bound, remarks)
     return _findings(planned.plan, planned.facts, Source.RUN, rivals, wanted, remarks)
@@ -221,7 +222,7 @@ def _simulated(plan: Plan, wanted: Wanted, remarks: _Remarks) -> Simulation | No
     if len(result.runs[0].looks) < 2:
         remarks("stopped early: not simulated")
         return None
-    return simulation_from(document_of(simulation_to_dict(result), "simulation"))
+    return recorded(result)
 
 
 def _check_fits(simulation: Simulation, plan: Plan) -> None:

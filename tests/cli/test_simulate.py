@@ -15,6 +15,7 @@ HEAD = "format: penstock/scenario\nversion: 1\n"
 
 
 def test_a_plan_is_simulated_and_the_books_balance(run, plans):
+    pytest.importorskip("matplotlib")
     code, out, err = run("simulate hetero.json --seconds 20 --seed 3 --svg made.svg -o made.json")
     assert code == 0, err
     for part in ("completed/s", "p99", "events, seed 3", "at the source", "machine"):

@@ -66,6 +66,7 @@ def simulation() -> Simulation:
                     "latency_p99_ms": 80.0 + 10 * (k % 3),
                 }
             ],
+            "present": {"low": 3.0 + k % 2, "mid": 9.0, "high": 30.0 + k},
             "utilisation": {"M1-1": 0.8, "M2-1": 0.75, "M3-1": 0.5 + 0.02 * k},
         }
         for k in range(12)
@@ -88,6 +89,7 @@ def simulation() -> Simulation:
         "stopped": False,
         "warmup_s": 0.0,
         "interval_over": "batches",
+        "changes": [{"at_s": 6.0, "what": "M3-1 slow"}, {"at_s": 9.0, "what": "M3-1 back"}],
         "figures": {k: {"mean": m, "half_width": h} for k, (m, h) in figures.items()},
         "over_time": moments,
     }

@@ -182,6 +182,10 @@ def test_names_in_latex_are_text() -> None:
     assert escaped in text
 
 
+def test_letters_that_latex_may_lack_have_their_code_beside_them() -> None:
+    assert r"\other{05E9}{ש}" in VIEWS["latex"](_page("ש"))
+
+
 def test_csv_text_is_no_formula() -> None:
     table = Table("t", (Column("name"),), (("=1+1",),))
     text = VIEWS["csv"](Document("x", (Section("s", (table,)),)))

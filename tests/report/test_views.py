@@ -16,7 +16,6 @@ from penstock.files.store import to_dict
 from penstock.model.plan import Plan, Prediction
 from penstock.model.problem import build
 from penstock.report import numbers
-from penstock.report.comparison_picture import comparison_svg
 from penstock.report.html import comparison_html, plan_html
 from penstock.report.loads import machine_uses
 from penstock.report.picture import placement_svg
@@ -107,8 +106,6 @@ def test_pictures_with_strange_names_are_valid_and_say_them(strange):
     words = "".join(root.itertext())
     for name in STRANGE:
         assert name in words
-    compared = ElementTree.fromstring(comparison_svg([strange.facts], f"{STRANGE[2]} on x"))
-    assert "<a&b> on x" in "".join(compared.itertext())
 
 
 def test_a_picture_says_in_words_what_its_colours_say():

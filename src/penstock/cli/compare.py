@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
@@ -12,9 +13,13 @@ from penstock import api
 from penstock.cli import options
 from penstock.cli.output import is_terminal, say, show, write_file, write_json
 from penstock.errors import EXIT_DONE, EXIT_INFEASIBLE, EXIT_INTERRUPTED
-from penstock.report.comparison_picture import comparison_svg
+from penstock.report.charts import require_charts
+from penstock.report.charts.canvas import standalone
 from penstock.report.numbers import percent
+from penstock.report.page.html import WIDE
 from penstock.report.simulation import comparison_rows, simulation_to_dict
+from penstock.report.story import Rival
+from penstock.report.story.schedulers import comparison_figure
 from penstock.report.text import bound_view, comparison_remarks, comparison_view
 from penstock.simulate.results import SimResult
 from penstock.simulate.scenario import Scenario
@@ -56,6 +61,8 @@ def command(
     \b
     penstock compare wordcount.yaml -c cluster.yaml -p profile.yaml --simulate --json
     """
+    if svg:
+        require_charts()
     problem = options.make_problem(
         topologies, example, cluster, profile, weighted=weighted, headroom=headroom, met=met
     )
@@ -88,11 +95,21 @@ def command(
             show("", f"simulated for a minute at {percent(load, 0)} of each plan's own rate")
             show(comparison_rows(simulated))
     if svg:
-        write_file(svg, comparison_svg(rows, f"{problem.title} on {problem.cluster.name}"))
+        write_file(svg, _picture(found))
         say(f"wrote {svg}")
     if budget.stopped:
         return EXIT_INTERRUPTED
     return EXIT_DONE if any(row.placed for row in rows) else EXIT_INFEASIBLE
+
+
+def _picture(found: api.Comparison) -> str:
+    problem = found.problem
+    rivals = [Rival(row.scheduler, (row.facts,)) for row in found.rows]
+    bound = None
+    if found.bound is not None and math.isfinite(found.bound.scale):
+        bound = found.bound.scale * float(problem.demand.sum())
+    title = f"{problem.title} on {problem.cluster.name}"
+    return standalone(comparison_figure(rivals, bound).draw(WIDE), title)
 
 
 def _simulated(

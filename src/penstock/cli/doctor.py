@@ -60,9 +60,9 @@ def examine(environ: Mapping[str, str] | None = None) -> tuple[Check, ...]:
         _current_directory(),
         *_third_party_schedulers(),
         _java(env),
-        _pyspark(),
-        _numba(),
-        _matplotlib(),
+        _extra("PySpark", "spark", "measuring (penstock profile) and sweeps"),
+        _extra("numba", "simulate", "simulating (penstock simulate)"),
+        _extra("matplotlib", "report", "the HTML of penstock report"),
         _maven(env),
         _storm(env),
         _storm_plugin(),
@@ -271,36 +271,15 @@ def _java(environ: Mapping[str, str]) -> Check:
     )
 
 
-def _pyspark() -> Check:
-    version = _installed_version("pyspark")
+def _extra(name: str, extra: str, needed_for: str) -> Check:
+    """A library that an optional extra of the package brings."""
+    version = _installed_version(name.lower())
     return Check(
-        name="PySpark",
+        name=name,
         ok=version is not None,
-        needed_for="measuring (penstock profile) and sweeps",
+        needed_for=needed_for,
         found=version or "not installed",
-        remedy="pip install 'penstock[spark]'",
-    )
-
-
-def _numba() -> Check:
-    version = _installed_version("numba")
-    return Check(
-        name="numba",
-        ok=version is not None,
-        needed_for="simulating (penstock simulate)",
-        found=version or "not installed",
-        remedy="pip install 'penstock[simulate]'",
-    )
-
-
-def _matplotlib() -> Check:
-    version = _installed_version("matplotlib")
-    return Check(
-        name="matplotlib",
-        ok=version is not None,
-        needed_for="the HTML of penstock report",
-        found=version or "not installed",
-        remedy="pip install 'penstock[report]'",
+        remedy=f"pip install 'penstock[{extra}]'",
     )
 
 

@@ -15,9 +15,13 @@ from penstock.cli.output import say, show, write_file, write_json
 from penstock.errors import EXIT_DONE, EXIT_INTERRUPTED, InputError, UsageError
 from penstock.files.store import load
 from penstock.files.writer import to_json
-from penstock.report.simulation import simulation_to_dict, simulation_view
-from penstock.report.simulation_picture import simulation_svg
+from penstock.report.charts import require_charts
+from penstock.report.charts.canvas import standalone
+from penstock.report.page.html import WIDE
+from penstock.report.simulation import recorded, simulation_to_dict, simulation_view
+from penstock.report.story.over_time import over_time_figure
 from penstock.simulate.compiled import is_compiled, require_numba
+from penstock.simulate.results import SimResult
 from penstock.simulate.scenario import Scenario
 
 _FIRST_WORD_AFTER_S = 3.0
@@ -62,6 +66,8 @@ def command(
     """
     if not fluid:
         require_numba()
+    if svg:
+        require_charts()
     loaded = options.load_plan(plan)
     wanted = _scenario(scenario, loaded, offered, load_, saturate, seconds)
     watch = _Watch()
@@ -92,9 +98,14 @@ def command(
         show(simulation_view(result))
     for path, content in ((out, to_json(found) if found else ""), (svg, "")):
         if path:
-            write_file(path, simulation_svg(result) if path is svg else content)
+            write_file(path, _picture(result) if path is svg else content)
             say(f"wrote {path}")
     return EXIT_INTERRUPTED if budget.stopped else EXIT_DONE
+
+
+def _picture(result: SimResult) -> str:
+    title = f"{result.problem.title}, scenario {result.scenario.name}"
+    return standalone(over_time_figure(recorded(result)).draw(WIDE), title)
 
 
 def _scenario(

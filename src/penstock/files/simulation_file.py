@@ -32,11 +32,18 @@ class _Topology(Strict):
     latency_p99_ms: _Known
 
 
+class _Change(Strict):
+    model_config = _PARTLY
+    at_s: NotNegative
+    what: str
+
+
 class _Moment(Strict):
     model_config = _PARTLY
     from_s: NotNegative
     until_s: NotNegative
     topologies: list[_Topology]
+    present: dict[str, NotNegative] = Field(default_factory=dict)
     utilisation: dict[str, NotNegative]
 
 
@@ -56,6 +63,7 @@ class SimulationFile(FileModel):
     stopped: bool
     warmup_s: NotNegative
     interval_over: str
+    changes: list[_Change] = Field(default_factory=list)
     figures: dict[str, _Figure]
     over_time: Annotated[list[_Moment], Field(min_length=1)]
 
@@ -82,6 +90,11 @@ class Simulation:
     #: Of the slowest topology.
     p50_ms: tuple[float, ...]
     p99_ms: tuple[float, ...]
+    #: What changes, and when: machines that die, plans that take over.
+    changes: tuple[tuple[float, str], ...]
+    components: tuple[str, ...]
+    #: Tuples at each component, those in service included, shape (moments, components).
+    present: np.ndarray
     machines: tuple[str, ...]
     #: Part of each machine's CPU in use, shape (moments, machines).
     utilisation: np.ndarray
@@ -93,11 +106,13 @@ def simulation_from(document: Document) -> Simulation:
     if file is None:
         raise InputError(*findings)
     machines = tuple(file.over_time[0].utilisation)
+    components = tuple(file.over_time[0].present)
     for number, moment in enumerate(file.over_time):
-        if tuple(moment.utilisation) != machines:
-            place = ("over_time", number, "utilisation")
-            message = "names other machines than the first moment"
-            raise InputError(document.finding(place, message))
+        for what, known in (("utilisation", machines), ("present", components)):
+            if tuple(getattr(moment, what)) != known:
+                place = ("over_time", number, what)
+                message = "has other names than the first moment"
+                raise InputError(document.finding(place, message))
     return Simulation(
         topologies=tuple(file.topologies),
         cluster=file.cluster,
@@ -115,6 +130,9 @@ def simulation_from(document: Document) -> Simulation:
         completed_per_s=tuple(sum(t.completed_per_s for t in m.topologies) for m in file.over_time),
         p50_ms=tuple(_slowest([t.latency_p50_ms for t in m.topologies]) for m in file.over_time),
         p99_ms=tuple(_slowest([t.latency_p99_ms for t in m.topologies]) for m in file.over_time),
+        changes=tuple((change.at_s, change.what) for change in file.changes),
+        components=components,
+        present=np.array([list(m.present.values()) for m in file.over_time]),
         machines=machines,
         utilisation=np.array([list(m.utilisation.values()) for m in file.over_time]),
     )

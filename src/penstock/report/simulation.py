@@ -11,11 +11,14 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from penstock.files.document import document_of
+from penstock.files.simulation_file import Simulation, simulation_from
 from penstock.report.numbers import UNKNOWN, percent, plain, rate
 from penstock.report.text import MOST_MACHINES_LISTED
 from penstock.simulate.intervals import BATCHES, Interval
 from penstock.simulate.measured import Measured
 from penstock.simulate.results import FLUID, SimResult, number_or_none
+from penstock.simulate.scenario import CutOff, Down, Replace
 
 
 def simulation_view(result: SimResult) -> RenderableType:
@@ -163,12 +166,35 @@ def simulation_to_dict(result: SimResult) -> dict[str, object]:
         "events": result.events,
         "stopped": result.stopped,
         "warmup_s": result.warmup_s,
+        "changes": [{"at_s": at_s, "what": what} for at_s, what in _changes(result)],
         "interval_over": "runs" if len(result.runs) > 1 else "batches",
         "figures": intervals,
         "balance": {**asdict(result.balance), "missing": result.balance.missing},
         "measured": _plain(asdict(result.measured)),
         "over_time": [_moment(one) for one in result.over_time],
     }
+
+
+def _changes(result: SimResult) -> list[tuple[float, str]]:
+    """When something changes, and what, in a word or two."""
+    found = []
+    for change in result.scenario.changes:
+        if isinstance(change, Replace):
+            found.append((change.at_s + change.pause_s, "new plan"))
+            continue
+        if isinstance(change, CutOff):
+            name, what = change.rack, "cut off"
+        else:
+            name, what = change.machine, "down" if isinstance(change, Down) else "slow"
+        found.append((change.at_s, f"{name} {what}"))
+        if change.until_s is not None:
+            found.append((change.until_s, f"{name} back"))
+    return sorted(found)
+
+
+def recorded(result: SimResult) -> Simulation:
+    """The result as it is when it has been written to a file and read again."""
+    return simulation_from(document_of(simulation_to_dict(result), "simulation"))
 
 
 def _moment(one: Measured) -> dict[str, object]:

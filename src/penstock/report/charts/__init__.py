@@ -20,6 +20,6 @@ def require_charts() -> None:
     """An error that says how to get it, where matplotlib is missing."""
     if not has_charts():
         raise InputError(
-            "pictures need matplotlib: pip install 'penstock[report]'; "
-            "--markdown, --json, --csv and --latex do without"
+            "charts need matplotlib: pip install 'penstock[report]'; reports as --markdown, "
+            "--json, --csv and --latex do without"
         )

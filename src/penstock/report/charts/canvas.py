@@ -7,6 +7,7 @@ import re
 import warnings
 from collections.abc import Callable
 from typing import Any
+from xml.sax.saxutils import escape
 
 #: Colours that the page decides, by stand-ins that nobody would draw with.
 INK, FAINT, LINE, GROUND, SOFT, ACCENT = (
@@ -29,6 +30,8 @@ OVER = "#D55E00"
 #: Below this width a chart is meant for a phone.
 PHONE = 500
 
+#: Around a picture that is a file of its own, and above it.
+_MARGIN, _HEAD = 12, 44
 _FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif"
 _SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",
@@ -109,12 +112,21 @@ def drawn(width: int, height: float, paint: Callable[[Sheet], None]) -> str:
     return _tidy(out.getvalue(), width, int(height))
 
 
-def standalone(svg: str) -> str:
-    """An element made by :func:`drawn` as a file of its own, on white."""
+def standalone(svg: str, title: str) -> str:
+    """An element made by :func:`drawn` as a file of its own: on white, under its title."""
     for role, colour in _ROLES.values():
         svg = svg.replace(f"var({role})", colour)
-    head, _, rest = svg.partition(">")
-    return f'{head} xmlns="http://www.w3.org/2000/svg" style="background:#ffffff">{rest}\n'
+    found = re.match(r'<svg viewBox="0 0 (\d+) (\d+)"[^>]*>', svg)
+    assert found is not None  # made by drawn
+    width, height = int(found[1]) + 2 * _MARGIN, int(found[2]) + _HEAD + _MARGIN
+    words = cut(title, width, 16)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{-_MARGIN} {-_HEAD} {width} {height}" '
+        f'width="{width}" height="{height}" stroke-linejoin="round" font-family="{_FONT}">'
+        f'<rect x="{-_MARGIN}" y="{-_HEAD}" width="{width}" height="{height}" fill="#ffffff"/>'
+        f'<text y="{18 - _HEAD + _MARGIN}" font-size="16" font-weight="bold">{escape(words)}</text>'
+        f"{svg[found.end() :]}\n"
+    )
 
 
 def _tidy(svg: str, width: int, height: int) -> str:

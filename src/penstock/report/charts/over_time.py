@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from penstock.report.charts.canvas import COLOURS, FAINT, HEAT, INK, LINE, Sheet, cut, drawn
+from penstock.report.charts.canvas import COLOURS, FAINT, GROUND, HEAT, INK, LINE, Sheet, cut, drawn
 
 _PANEL, _GAP = 110, 52
 _STRIP = 14
@@ -38,9 +38,16 @@ class Strips:
 
 
 def over_time_svg(
-    times_s: Sequence[float], panels: Sequence[Panel], strips: Strips | None, width: int
+    times_s: Sequence[float],
+    panels: Sequence[Panel],
+    strips: Strips | None,
+    changes: Sequence[tuple[float, str]],
+    width: int,
 ) -> str:
-    """All panels over the same time; ``times_s`` are the ends of the moments."""
+    """All panels over the same time; ``times_s`` are the ends of the moments.
+
+    ``changes`` are moments to be marked, with a word.
+    """
     rows = len(strips.names) if strips else 0
     strips_height = rows * _STRIP + _GAP if rows else 0
     height = len(panels) * (_PANEL + _GAP) + strips_height + _FOOT - _GAP + 52
@@ -52,6 +59,7 @@ def over_time_svg(
         for panel in panels:
             axes = sheet.axes(_LEFT, top, plot, _PANEL)
             _panel(axes, sheet, panel, times_s)
+            _marks(axes, sheet, changes if panel is panels[0] else [(t, "") for t, _ in changes])
             top += _PANEL + _GAP
         if strips and rows:
             axes = sheet.axes(_LEFT, top, plot, rows * _STRIP)
@@ -93,21 +101,37 @@ def _panel(axes: Any, sheet: Sheet, panel: Panel, times_s: Sequence[float]) -> N
     _title(axes, sheet, panel.title, 21)
 
 
+def _marks(axes: Any, sheet: Sheet, changes: Sequence[tuple[float, str]]) -> None:
+    """Dashed lines, numbered words beside them one below the other."""
+    until = axes.get_xlim()[1]
+    for level, (at_s, words) in enumerate(c for c in changes if c[0] <= until):
+        axes.axvline(at_s, color=INK, linewidth=1, linestyle=(0, (3, 3)))
+        late = at_s > 0.6 * until
+        if words:
+            axes.annotate(
+                cut(words, 0.55 * axes.bbox.width, sheet.size - 2), (at_s, 0),
+                (-4 if late else 4, 8 + 12 * (level % 5)), textcoords="offset points",
+                ha="right" if late else "left", size=sheet.size - 2,
+                bbox={"facecolor": GROUND, "edgecolor": "none", "pad": 0.5},
+            )  # fmt: skip
+
+
 def _legend(axes: Any, sheet: Sheet, panel: Panel) -> None:
     """The names of the lines in one row above the plot, each after a piece of its line."""
     at = 4.0 - _LEFT
     for number, (name, _) in enumerate(panel.lines):
         colour, dashes = COLOURS[number % len(COLOURS)], _DASHES[number % len(_DASHES)]
         width = axes.bbox.width
+        told = cut(name, (width + _LEFT) / len(panel.lines) - 40, sheet.size - 1)
         axes.plot(
             [at / width, (at + 18) / width], [1 + 13 / _PANEL] * 2, transform=axes.transAxes,
             color=colour, linestyle=dashes, linewidth=1.8, clip_on=False,
         )  # fmt: skip
         axes.annotate(
-            name, (0, 1), (at + 22, 13), xycoords="axes fraction", textcoords="offset points",
+            told, (0, 1), (at + 22, 13), xycoords="axes fraction", textcoords="offset points",
             size=sheet.size - 1, color=INK, va="center_baseline",
         )  # fmt: skip
-        at += 34 + 6.4 * len(name)
+        at += 34 + 6.4 * len(told)
 
 
 def _strips(axes: Any, sheet: Sheet, strips: Strips, times_s: Sequence[float]) -> None:

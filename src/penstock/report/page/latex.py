@@ -6,8 +6,6 @@ Needs only packages that every TeX has: booktabs, longtable, geometry.
 from __future__ import annotations
 
 from penstock.report.page.document import (
-    MARKS,
-    MEANINGS,
     Block,
     Document,
     Figure,
@@ -16,18 +14,22 @@ from penstock.report.page.document import (
     Note,
     Number,
     Paragraph,
-    Source,
     Table,
     Tag,
 )
-from penstock.report.page.wording import part_text, shown
+from penstock.report.page.wording import legend, part_text, shown
 
 _HEAD = r"""\documentclass{article}
-\usepackage[T1]{fontenc}
-\usepackage[utf8]{inputenc}
+% \other is for letters that pdfTeX's fonts lack; LuaLaTeX and XeLaTeX show them.
+\DeclareRobustCommand{\other}[2]{[U+#1]}
+\ifdefined\directlua\usepackage{fontspec}\DeclareRobustCommand{\other}[2]{#2}
+\else\ifdefined\XeTeXversion\usepackage{fontspec}\DeclareRobustCommand{\other}[2]{#2}
+\else\usepackage[T1]{fontenc}\usepackage[utf8]{inputenc}\fi\fi
 \usepackage[margin=2cm]{geometry}
 \usepackage{booktabs,longtable}
 """
+#: The last letter that every LaTeX knows without further packages.
+_LAST_KNOWN = "\u017f"
 _SPECIAL = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
@@ -66,9 +68,8 @@ def to_latex(page: Document) -> str:
     for section in page.sections:
         parts.append(rf"\section{{{_text(section.title)}}}")
         parts += [_block(block) for block in section.blocks]
-    legend = [f"{_text(MARKS[s])} {MEANINGS[s]}" for s in page.sources if s is not Source.RUN]
-    if legend:
-        parts.append("; ".join([*legend, "all other numbers are " + MEANINGS[Source.RUN]]) + ".")
+    if legend(page):
+        parts.append(_text(legend(page)))
     return "\n".join([*parts, r"\end{document}", ""])
 
 
@@ -101,14 +102,14 @@ def _table(table: Table) -> str:
     caption = [rf"\caption{{{_text(table.caption)}}} \\"] if table.caption else []
     return "\n".join(
         [
-            rf"\begin{{longtable}}{{{places}}}",
+            rf"{{\small\begin{{longtable}}{{{places}}}",
             *caption,
             r"\toprule",
             heads,
             r"\midrule\endhead",
             *rows,
             r"\bottomrule",
-            r"\end{longtable}",
+            r"\end{longtable}}",
         ]
     )
 
@@ -120,4 +121,12 @@ def _cell(cell: str | Number | Tag) -> str:
 
 
 def _text(text: str) -> str:
-    return "".join(_SPECIAL.get(character, character) for character in text)
+    return "".join(_letter(character) for character in text)
+
+
+def _letter(character: str) -> str:
+    if character in _SPECIAL:
+        return _SPECIAL[character]
+    if character > _LAST_KNOWN:
+        return rf"\other{{{ord(character):04X}}}{{{character}}}"
+    return character

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 
 from penstock.report.page.document import (
-    MARKS,
-    MEANINGS,
     Block,
     Document,
     Figure,
@@ -15,11 +13,10 @@ from penstock.report.page.document import (
     Note,
     Number,
     Paragraph,
-    Source,
     Table,
     Tag,
 )
-from penstock.report.page.wording import part_text, shown
+from penstock.report.page.wording import legend, part_text, shown
 
 #: What Markdown or HTML would read as more than the character itself.
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$!])")
@@ -33,9 +30,8 @@ def to_markdown(page: Document) -> str:
     for section in page.sections:
         parts.append(f"## {_text(section.title)}")
         parts += [_block(block) for block in section.blocks]
-    legend = [f"{MARKS[s]} {MEANINGS[s]}" for s in page.sources if s is not Source.RUN]
-    if legend:
-        parts.append("; ".join([*legend, "all other numbers are " + MEANINGS[Source.RUN]]) + ".")
+    if legend(page):
+        parts.append(legend(page))
     return "\n\n".join(parts) + "\n"
 
 

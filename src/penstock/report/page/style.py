@@ -81,11 +81,10 @@ footer { margin-top: 2.5rem; border-top: 1px solid var(--line); }
   body { max-width: none; padding: 0; font-size: 10pt; }
   nav { display: none; }
   .wide { display: block; } .narrow { display: none; }
-  .scroll { overflow: visible; max-height: none; }
+  .scroll, details .scroll { overflow: visible; max-height: none; }
   table { font-size: 8pt; }
   thead { display: table-header-group; }
   th:first-child, td:first-child { position: static; }
-  details::details-content { content-visibility: visible; display: block; }
   h2 { break-after: avoid; } figure, tr, .tiles, .note { break-inside: avoid; }
 }
 """

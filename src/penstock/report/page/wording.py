@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from penstock.report.numbers import UNKNOWN, rate
-from penstock.report.page.document import MARKS, Number, Paragraph, Tag
+from penstock.report.page.document import MARKS, MEANINGS, Document, Number, Paragraph, Source, Tag
 
 
 def shown(number: Number, *, with_unit: bool) -> str:
@@ -32,6 +32,13 @@ def amount(value: float | int, unit: str = "") -> str:
     if unit == "%":
         return f"{value:.1f}" if value >= 0.05 or value == 0 else f"{value:.1g}"
     return rate(value)
+
+
+def legend(page: Document) -> str:
+    """What the marks mean; empty where there are none."""
+    told = [f"{MARKS[s]} {MEANINGS[s]}" for s in page.sources if s is not Source.RUN]
+    rest = f"all other numbers are {MEANINGS[Source.RUN]}"
+    return "; ".join([*told, rest]) + "." if told else ""
 
 
 def words(paragraph: Paragraph) -> str:

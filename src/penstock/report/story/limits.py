@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from penstock.evaluate.capacity import Resource
+from penstock.evaluate.capacity import ROUNDING_POINTS, Resource
 from penstock.evaluate.standing import Standing
 from penstock.report.charts.bars import Bar, Mark, bars_svg
 from penstock.report.numbers import rate
@@ -101,7 +101,7 @@ def _machines(found: Findings, standing: Standing) -> Table:
             machines[m.machine].name,
             machines[m.machine].type,
             m.full_at * found.demand if np.isfinite(m.full_at) else "never",
-            max(m.spare_points, 0.0),
+            m.spare_points if m.spare_points > ROUNDING_POINTS else 0.0,
         )
         for m in standing.machines[:_MOST_LISTED]
     ]

@@ -24,6 +24,7 @@ from penstock.report.page import (
 from penstock.report.story.findings import Findings
 
 _MOST_STRIPS = 12
+_MOST_QUEUES = 3
 
 
 def over_time(found: Findings) -> Section | None:
@@ -37,7 +38,11 @@ def over_time(found: Findings) -> Section | None:
         f"{one.seed}, runs: {one.runs}; counted from {one.warmup_s:g} s on. What is drawn is the "
         "first run."
     )
-    blocks: list[Block] = [_key_figures(one, source), paragraph(about), _figure(one, source)]
+    blocks: list[Block] = [
+        _key_figures(one, source),
+        paragraph(about),
+        over_time_figure(one, source),
+    ]
     if one.stopped:
         blocks.append(Note("The simulation was stopped early; these are its results so far."))
     return Section("Over time", tuple(blocks))
@@ -65,9 +70,11 @@ def _number(one: Simulation, path: str, unit: str, source: Source) -> Number:
     return Number(None if np.isnan(mean) else mean, unit, source)
 
 
-def _figure(one: Simulation, source: Source) -> Figure:
+def over_time_figure(one: Simulation, source: Source = Source.RUN) -> Figure:
+    """Rates, latency, queues and CPU; what changes is marked."""
     panels = [
         Panel("tuples/s", (("offered", one.offered_per_s), ("completed", one.completed_per_s))),
+        *_queues(one),
         Panel("CPU in use, %", _cpu_lines(one), most=100.0),
     ]
     if not np.isnan(one.p50_ms).all():
@@ -95,9 +102,18 @@ def _figure(one: Simulation, source: Source) -> Figure:
     return Figure(
         caption,
         alt,
-        lambda width: over_time_svg(one.until_s, panels, strips, width),
+        lambda width: over_time_svg(one.until_s, panels, strips, one.changes, width),
         _data(one, source),
     )
+
+
+def _queues(one: Simulation) -> list[Panel]:
+    """Tuples at the components that hold most of them."""
+    if not one.components:
+        return []
+    fullest = np.sort(np.argsort(-one.present.mean(axis=0), kind="stable")[:_MOST_QUEUES])
+    lines = tuple((one.components[c], one.present[:, c].tolist()) for c in fullest)
+    return [Panel("tuples at the components that hold most", lines)]
 
 
 def _cpu_lines(one: Simulation) -> tuple[tuple[str, list[float]], ...]:
@@ -106,12 +122,14 @@ def _cpu_lines(one: Simulation) -> tuple[tuple[str, list[float]], ...]:
         return (("no machine", [0.0] * len(one.until_s)),)
     return (
         ("busiest machine", (100 * used.max(axis=1)).tolist()),
-        ("mean of those in use", (100 * used.mean(axis=1)).tolist()),
+        ("mean in use", (100 * used.mean(axis=1)).tolist()),
     )
 
 
 def _data(one: Simulation, source: Source) -> Table:
-    lines = dict(_cpu_lines(one))
+    lines = {f"CPU, {name}": ("%", values) for name, values in _cpu_lines(one)}
+    for panel in _queues(one):
+        lines |= {f"at {name}": ("tuples", list(values)) for name, values in panel.lines}
     rows: list[tuple[Cell, ...]] = [
         (
             one.until_s[k],
@@ -119,7 +137,7 @@ def _data(one: Simulation, source: Source) -> Table:
             one.completed_per_s[k],
             None if np.isnan(one.p50_ms[k]) else one.p50_ms[k],
             None if np.isnan(one.p99_ms[k]) else one.p99_ms[k],
-            *(values[k] for values in lines.values()),
+            *(values[k] for _, values in lines.values()),
         )
         for k in range(len(one.until_s))
     ]
@@ -129,6 +147,6 @@ def _data(one: Simulation, source: Source) -> Table:
         Column("completed", "tuples/s", source),
         Column("latency p50", "ms", source),
         Column("latency p99", "ms", source),
-        *(Column(f"CPU, {name}", "%", source) for name in lines),
+        *(Column(name, unit, source) for name, (unit, _) in lines.items()),
     )
     return Table("The same in numbers", columns, tuple(rows), folded=True)

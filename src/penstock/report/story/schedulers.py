@@ -33,7 +33,7 @@ def schedulers(found: Findings) -> Section | None:
         return None
     blocks: list[Block] = []
     if any(rival.rates for rival in found.rivals):
-        blocks += [_headline(found), comparison_figure(found)]
+        blocks += [_headline(found), comparison_figure(found.rivals, _bound(found), found.seeds)]
     blocks.append(_table(found))
     if any(rival.simulated for rival in found.rivals):
         blocks.append(_simulated(found.rivals))
@@ -54,16 +54,15 @@ def _headline(found: Findings) -> Block:
     return paragraph(*parts, ".")
 
 
-def comparison_figure(found: Findings) -> Figure:
-    """A bar for each scheduler and a line for the bound; also the picture of the front page."""
-    bound = _bound(found)
-    best = max((float(np.mean(r.rates)) for r in found.rivals if r.rates), default=0.0)
-    bars = [_bar(rival, bound, best) for rival in found.rivals]
+def comparison_figure(rivals: Sequence[Rival], bound: float | None, seeds: int = 1) -> Figure:
+    """A bar for each scheduler and a line for the bound, in tuples/s of all topologies."""
+    best = max((float(np.mean(r.rates)) for r in rivals if r.rates), default=0.0)
+    bars = [_bar(rival, bound, best) for rival in rivals]
     marks = [Mark(bound, f"no plan can exceed {rate(bound)}")] if bound else []
     caption = "Input that each scheduler's plan carries"
-    if found.seeds > 1:
-        caption += f": mean over {found.seeds} seeds, the line from least to most"
-    if any(rival.breaks_limits for rival in found.rivals):
+    if seeds > 1:
+        caption += f": mean over {seeds} seeds, the line from least to most"
+    if any(rival.breaks_limits for rival in rivals):
         caption += "; hollow: breaks a limit, so not to be had"
     alt = "; ".join(f"{bar.name}: {bar.words}" for bar in bars)
     return Figure(
