@@ -37,6 +37,7 @@ PUBLISHED = {
     "Lc-Stream, throughput": [("lcstream", "throughput")],
     "Lc-Stream, energy and sleeping servers": [("lcstream", "energy")],
     "Lc-Stream's cluster": [("lcstream", "cluster")],
+    "thesis, Table 4.1": [("thesis", "cluster")],
     "thesis, WordCount": [("thesis", "wordcount-throughput"), ("thesis", "wordcount-nodes")],
     "thesis, Exclamation": [
         ("thesis", "exclamation-throughput"),
@@ -53,6 +54,9 @@ NUMBERS = {
     ("nasiri", "scenario-large"): {27, 31, 10, 21},
     ("nasiri", "instance-counts"): {3, 7, 12, 5, 9, 10, 41, 42, 35, 67, 15, 46, 45, 34, 25}
     | {201, 156, 341, 397, 208, 91, 327, 206},
+    ("rstorm", "cluster"): {12, 2, 1, 3, 100, 4},
+    ("lcstream", "cluster"): {27},
+    ("thesis", "cluster"): {9, 148317, 65384, 40918},
     ("rstorm", "network-bound"): {50, 30, 47},
     ("rstorm", "compute-bound"): {6, 7, 69, 91, 350},
     ("rstorm", "together"): {25496, 16695, 67115},

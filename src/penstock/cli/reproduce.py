@@ -19,10 +19,10 @@ from rich.table import Table
 from penstock import __version__
 from penstock.cli.output import say, show, write_file, write_text
 from penstock.cli.report import now
-from penstock.errors import EXIT_DONE, EXIT_FAILURE, EXIT_INTERRUPTED, UsageError
+from penstock.errors import EXIT_DONE, EXIT_FAILURE, EXIT_INTERRUPTED
 from penstock.report.charts import require_charts
 from penstock.report.page import Cell, Number
-from penstock.report.page.views import VIEW_OF_ENDING, VIEWS
+from penstock.report.page.views import VIEWS, one_of, view_of
 from penstock.report.page.wording import part_text, shown
 from penstock.reports import commit_here
 from penstock.reproduce.judged import Judged, judge_all, tally
@@ -65,13 +65,7 @@ def command(
     penstock reproduce nasiri --markdown
     """
     asked = {"markdown": markdown, "json": as_json, "csv": csv, "latex": latex}
-    printed = [name for name, wanted in asked.items() if wanted]
-    if len(printed) > 1:
-        raise UsageError(f"give one of {', '.join('--' + name for name in printed)}")
-    view = VIEW_OF_ENDING.get(out.suffix.lower())
-    if view is None:
-        known = ", ".join(VIEW_OF_ENDING)
-        raise UsageError(f'{out}: no format has the ending "{out.suffix}"; known: {known}')
+    printed, view = one_of(asked), view_of(out)
     if view == "html":
         require_charts()
     papers = papers_named(paper)
@@ -84,7 +78,7 @@ def command(
     page = build_page(papers, rows, results, made)
     write_file(out, VIEWS[view](page))
     if printed:
-        write_text(VIEWS[printed[0]](page))
+        write_text(VIEWS[printed](page))
     else:
         show(_table(rows))
     _say_how_it_went(rows, out)

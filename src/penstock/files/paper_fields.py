@@ -17,6 +17,8 @@ from penstock.model.terms import Least
 PLANS, CPU_READINGS, COUNT_PAIRS = "plans", "cpu-readings", "count-pairs"
 #: The pseudo scheduler that holds the upper bound of a setting.
 BOUND = "bound"
+#: The one that holds what the cluster is made of.
+CLUSTER = "cluster"
 
 Names: TypeAlias = Annotated[tuple[Name, ...], Field(min_length=1)]
 

@@ -17,6 +17,7 @@ from penstock.errors import Finding, InputError
 from penstock.files.document import Document, Place
 from penstock.files.paper_fields import (
     BOUND,
+    CLUSTER,
     PLANS,
     Experiment,
     KeptMeasure,
@@ -115,7 +116,7 @@ def _row_findings(
         setting = file.settings.get(name)
         if setting is None or setting.kind != PLANS:
             continue
-        known = {use.shown for use in setting.uses} | {BOUND}
+        known = {use.shown for use in setting.uses} | {BOUND, CLUSTER}
         for scheduler in sorted(schedulers_of(row.measure) - known):
             message = no_such(f"scheduler in setting {name}", scheduler, sorted(known))
             yield document.finding((*place, "measure"), message)

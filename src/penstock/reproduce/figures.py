@@ -16,10 +16,11 @@ import numpy as np
 from penstock import api
 from penstock.errors import PenstockError
 from penstock.evaluate.bound import Bound
-from penstock.files.paper_fields import BOUND, SchedulerUse, Setting, Simulate
+from penstock.files.paper_fields import BOUND, CLUSTER, SchedulerUse, Setting, Simulate
 from penstock.model.plan import Plan
 from penstock.model.problem import Problem
 from penstock.model.terms import Terms
+from penstock.reproduce.clusters import cluster_figures
 from penstock.reproduce.setting import problem_of, with_demand
 from penstock.simulate.measured import Measured
 from penstock.simulate.results import figures_of
@@ -69,6 +70,7 @@ def plan_figures(setting: Setting, told: Told) -> Found:
             found[use.shown] |= _simulated(planned.plan, setting.simulate)
     if bound is not None:
         found[BOUND] = bound_figures(problem, bound)
+    found[CLUSTER] = cluster_figures(problem.cluster)
     return found
 
 

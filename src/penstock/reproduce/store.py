@@ -32,6 +32,7 @@ _DECIDES = (
     "simulate/**/*.py",
     "api.py",
     "reproduce/figures.py",
+    "reproduce/clusters.py",
     "reproduce/setting.py",
     "reproduce/cpu_readings.py",
     "reproduce/count_pairs.py",
