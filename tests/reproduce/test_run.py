@@ -77,7 +77,7 @@ def test_a_setting_that_fails_is_told_and_the_others_go_on(paper, tmp_path):
     good, bad = judge_all([both], results)
     assert good.verdict is Verdict.REPRODUCED
     assert (bad.verdict, bad.failed) == (Verdict.NOT_JUDGED, True)
-    assert "bad failed" in bad.remark
+    assert "bad failed" in " ".join(bad.remarks)
 
 
 def test_what_was_not_run_has_no_verdict_but_a_place_on_the_page(paper):
@@ -91,7 +91,7 @@ def test_no_plan_is_a_result_and_not_reproduced(paper):
     figures = {"default": {"rate_per_s": 1.0}, "hetero": {"rate_per_s": None, "why_not": "CPU"}}
     (row,) = judge_all([paper], Results(figures={("small", "one"): figures}))
     assert (row.verdict, row.failed) == (Verdict.NOT_REPRODUCED, False)
-    assert "CPU" in row.detail
+    assert "CPU" in " ".join(row.remarks)
 
 
 def test_of_several_settings_the_most_counts_where_the_paper_says_up_to(paper):
@@ -147,6 +147,20 @@ def test_a_file_that_was_cut_off_counts_as_none(tmp_path):
     path = tmp_path / "key.json"
     path.write_text(path.read_text()[:20])
     assert store.read("key") is None
+
+
+def test_each_remark_stands_once_with_its_rows(paper):
+    experiment = paper.experiments[0]
+    rows = tuple(
+        replace(experiment.rows[0], what=f"row {n}", remark="Same." if n < 4 else "Other.")
+        for n in range(1, 6)
+    )
+    five = replace(paper, experiments=(replace(experiment, rows=rows),))
+    figures = {"default": {"rate_per_s": 100.0}, "hetero": {"rate_per_s": 112.0}}
+    results = Results(figures={("small", "one"): figures})
+    text = json.dumps(to_dict(build_page([five], judge_all([five], results), results, {})))
+    assert text.count("Rows 1 to 3: Same.") == 1
+    assert text.count("Rows 4, 5: Other.") == 1
 
 
 # -- settings -------------------------------------------------------------------------------------

@@ -33,15 +33,16 @@ class Judged:
         return bool(self.missing) and self.verdict is Verdict.NOT_JUDGED
 
     @property
-    def detail(self) -> str:
-        """Which of several schedulers it is, or why there is no plan."""
-        return ", ".join(dict.fromkeys(one.detail for one in self.ours if one.detail))
+    def best(self) -> str:
+        """Which of several schedulers it is."""
+        return ", ".join(one.detail for one in self.ours if one.detail and one.values)
 
     @property
-    def remark(self) -> str:
-        """What the reader must know: always, and where it comes out otherwise."""
+    def remarks(self) -> list[str]:
+        """What the reader must know: always, where it comes out otherwise, where there is none."""
         why = self.row.why if self.verdict is not Verdict.REPRODUCED else ""
-        return " ".join(part for part in (self.row.remark, why, self.missing) if part)
+        none = [one.detail for one in self.ours if one.detail and not one.values]
+        return [text for text in (self.row.remark, why, *none, self.missing) if text]
 
 
 def judge_all(papers: Sequence[Paper], results: Results) -> list[Judged]:

@@ -45,10 +45,9 @@ def read(measure: Measure, found: Found) -> Reading:
         return Reading((top.values[0] / bottom.values[0],))
     if isinstance(measure, KeptMeasure):
         value = kept_figure(measure)
-        detail = f"kept from {measure.command}"
         if value is None:
-            return Reading((), f"the kept file is not here; run {measure.command}")
-        return Reading((value,), detail)
+            return Reading((), f"The kept file is not here; {measure.command} prints the figure.")
+        return Reading((value,))
     return _single(measure, found)
 
 
@@ -112,4 +111,4 @@ def _figure(found: Found, scheduler: str, name: str) -> float | None:
 
 def _no_plan(found: Found, *labels: str) -> Reading:
     why = "; ".join(f"{label}: {found[label].get('why_not') or 'no figure'}" for label in labels)
-    return Reading((), f"no plan by {why}", no_plan=True)
+    return Reading((), f"No plan by {why}.", no_plan=True)

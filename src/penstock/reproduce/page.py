@@ -174,6 +174,7 @@ def _bars(paper: Paper, found: Found) -> Figure:
 # -- one figure or table of a paper ---------------------------------------------------------------
 
 _ROWS = (
+    Column("row"),
     Column("what"),
     Column("verdict"),
     Column("published", source=Source.PUBLISHED),
@@ -193,44 +194,54 @@ def _experiment(
         blocks.append(Note(f"Left open by the paper: {experiment.unsaid}"))
     blocks.append(_rows(experiment, rows))
     remarks = _remarks(rows)
-    if remarks.items:
-        blocks.append(remarks)
+    if remarks:
+        blocks.append(Items(tuple(paragraph(text) for text in remarks)))
     blocks += _schedulers(paper, experiment, results)
     return Section(f"{paper.name}, {experiment.source}: {experiment.title}", tuple(blocks))
 
 
 def _rows(experiment: Experiment, rows: Sequence[Judged]) -> Table:
-    """Published and ours; who it is, where the best of several was taken."""
-    named = any(judged.detail for judged in rows)
-    lines: list[tuple[Cell, ...]] = []
-    for judged in rows:
-        row = judged.row
-        line: tuple[Cell, ...] = (
-            row.what,
+    lines: list[tuple[Cell, ...]] = [
+        (
+            str(number),
+            judged.row.what,
             verdict_tag(judged.verdict),
-            published_cell(row),
+            published_cell(judged.row),
             ours_cell(judged),
-            row.unit,
-            near_enough(row),
+            judged.row.unit,
+            near_enough(judged.row),
         )
-        lines.append((*line, judged.detail) if named else line)
-    columns = (*_ROWS, Column("which here")) if named else _ROWS
-    return Table(f"{experiment.source}, published and ours", columns, tuple(lines))
+        for number, judged in enumerate(rows, 1)
+    ]
+    return Table(f"{experiment.source}, published and ours", _ROWS, tuple(lines))
 
 
-def _remarks(rows: Sequence[Judged]) -> Items:
-    """Each remark once, with the rows that it is about."""
-    about: dict[str, list[str]] = {}
-    for judged in rows:
-        if judged.remark:
-            about.setdefault(judged.remark, []).append(judged.row.what)
-    every = len(rows)
-    return Items(
-        tuple(
-            paragraph(remark if len(names) == every else f"{'; '.join(names)}: {remark}")
-            for remark, names in about.items()
-        )
-    )
+def _remarks(rows: Sequence[Judged]) -> list[str]:
+    """Each remark once, with the numbers of the rows that it is about."""
+    about: dict[str, list[int]] = {}
+    for number, judged in enumerate(rows, 1):
+        for remark in judged.remarks:
+            about.setdefault(remark, []).append(number)
+    told = []
+    best = [f"{n} {judged.best}" for n, judged in enumerate(rows, 1) if judged.best]
+    if best:
+        told.append(f"Which it is here, by row: {'; '.join(best)}.")
+    for remark, numbers in about.items():
+        which = "" if len(numbers) == len(rows) else f"{_row_numbers(numbers)}: "
+        told.append(which + remark)
+    return told
+
+
+def _row_numbers(numbers: Sequence[int]) -> str:
+    """``Rows 1 to 3, 7``"""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    parts = [f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs]
+    return f"Row{'s' if len(numbers) > 1 else ''} {', '.join(parts)}"
 
 
 def _schedulers(paper: Paper, experiment: Experiment, results: Results) -> Iterator[Block]:
