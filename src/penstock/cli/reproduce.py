@@ -55,9 +55,6 @@ def command(
 ) -> int:
     """Run the papers' experiments and set what was published beside what comes out here.
 
-    A row that does not reproduce is a result: the exit code is 1 only where an experiment fails.
-    What is finished is kept; the same command goes on where it was stopped.
-
     \b
     penstock reproduce all -o reproduce.html
 
