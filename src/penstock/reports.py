@@ -5,19 +5,12 @@
 
 from __future__ import annotations
 
-import os
-import platform
-import shutil
-import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib import metadata
-from pathlib import Path
 
-import penstock
 from penstock import api
 from penstock.change.diff import diff
-from penstock.errors import InputError, NoPlanError, PenstockError
+from penstock.errors import CycleError, InputError, NoPlanError, NotMeasuredError, PenstockError
 from penstock.evaluate.bound import KIND, Bound, upper_bound
 from penstock.evaluate.latency import LOAD
 from penstock.evaluate.predict import predict
@@ -27,6 +20,7 @@ from penstock.model.outcome import Outcome
 from penstock.model.plan import Plan
 from penstock.model.problem import Problem
 from penstock.report.facts import Facts, facts
+from penstock.report.made import how_made
 from penstock.report.page import Document, Source
 from penstock.report.simulation import recorded
 from penstock.report.story import Findings, Rival, build
@@ -82,7 +76,8 @@ def report_on_plan(plan: Plan, wanted: Wanted) -> Findings:
     this = Rival("this plan", (own,))
     if all(rival.first.scale != own.scale for rival in rivals if rival.name == plan.scheduler):
         rivals = [*rivals, replace(this, name=f"this plan ({plan.scheduler})")]
-    return _findings(judged_here, own, certificate, rivals, wanted, remarks)
+    found = _findings(judged_here, own, certificate, rivals, wanted, remarks)
+    return replace(found, contingencies=Source.GIVEN)
 
 
 def report_on_problem(problem: Problem, scheduler: str, wanted: Wanted) -> Findings:
@@ -175,34 +170,44 @@ def _compared(
     """Every scheduler with every seed; the first plan of each simulated."""
     rivals = []
     for name in wanted.schedulers:
-        found: list[api.Planned] = []
-        for number in range(wanted.seeds):
-            if wanted.stop():
-                break
-            if number == 0 and name in wanted.known:
-                found.append(wanted.known[name])
-                continue
-            wanted.progress(f"planning with {name}, seed {wanted.seed + number}")
-            found.append(
-                api.plan(
-                    problem,
-                    name,
-                    seed=wanted.seed + number,
-                    counts_from=wanted.counts_from,
-                    budget=wanted.budget,
-                    bound=bound,
-                )
-            )
-        if not found:
-            remarks("stopped early: not all schedulers were compared")
+        try:
+            rival = _rival(name, problem, wanted, bound, remarks)
+        except (NotMeasuredError, CycleError) as error:
+            remarks(f"{name} is left out of the comparison: {error}")
             continue
-        simulated = None
-        first = found[0].plan
-        if first is not None and first.predicted.scale and wanted.simulate and not wanted.stop():
-            wanted.progress(f"simulating the plan of {name}")
-            simulated = _simulated(first, wanted, remarks)
-        rivals.append(Rival(name, tuple(one.facts for one in found), simulated))
+        if rival is None:
+            remarks("stopped early: not all schedulers were compared")
+        else:
+            rivals.append(rival)
     return rivals
+
+
+def _rival(
+    name: str, problem: Problem, wanted: Wanted, bound: Bound | None, remarks: _Remarks
+) -> Rival | None:
+    """One scheduler with every seed; ``None`` if there was no time for it."""
+    found: list[api.Planned] = []
+    for number in range(wanted.seeds):
+        if wanted.stop():
+            break
+        if number == 0 and name in wanted.known:
+            found.append(wanted.known[name])
+            continue
+        seed = wanted.seed + number
+        wanted.progress(f"planning with {name}, seed {seed}")
+        planned = api.plan(
+            problem, name, seed=seed, counts_from=wanted.counts_from, budget=wanted.budget,
+            bound=bound,
+        )  # fmt: skip
+        found.append(planned)
+    if not found:
+        return None
+    simulated = None
+    first = found[0].plan
+    if first is not None and first.predicted.scale and wanted.simulate and not wanted.stop():
+        wanted.progress(f"simulating the plan of {name}")
+        simulated = _simulated(first, wanted, remarks)
+    return Rival(name, tuple(one.facts for one in found), simulated)
 
 
 def _simulated(plan: Plan, wanted: Wanted, remarks: _Remarks) -> Simulation | None:
@@ -238,59 +243,12 @@ def _check_fits(simulation: Simulation, plan: Plan) -> None:
 
 def page(found: Findings, wanted: Wanted, command: str, when: str, seconds: float) -> Document:
     """The report as a page, with how it was made."""
-    made = how_made(command, when=when, seconds=seconds, wanted=wanted, plan=found.plan)
-    return build(replace(found, made=made))
-
-
-def how_made(
-    command: str, *, when: str, seconds: float, wanted: Wanted, plan: Plan
-) -> dict[str, str]:
-    """Versions, commit, machine, command, seeds, time: what it takes to make it again."""
-    libraries = ("numpy", "scipy", "numba", "matplotlib")
-    found = {"Penstock": penstock.__version__}
-    commit = commit_here()
-    if commit:
-        found["commit"] = commit
-    if plan.problem.profile is not None:
-        profile = plan.problem.profile
-        found["costs"] = f"profile {profile.name} ({profile.origin.value})"
-    parameters = ", ".join(f"{name} {value}" for name, value in plan.parameters.items())
-    return found | {
-        "command": command,
-        "scheduler": f"{plan.scheduler}, seed {plan.seed}"
-        + (f", {parameters}" if parameters else ""),
+    plan = found.plan
+    profile = plan.problem.profile
+    parameters = [f"{name} {value}" for name, value in plan.parameters.items()]
+    about = {
+        "costs": f"profile {profile.name} ({profile.origin.value})" if profile else "requests only",
+        "scheduler": ", ".join([plan.scheduler, f"seed {plan.seed}", *parameters]),
         "seeds of the comparison": f"{wanted.seed} to {wanted.seed + wanted.seeds - 1}",
-        "computer": f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}",
-        "Python": platform.python_version(),
-        "libraries": ", ".join(f"{name} {v}" for name in libraries if (v := _version(name))),
-        "written": f"{when}, in {seconds:.0f} s",
     }
-
-
-def _version(library: str) -> str:
-    try:
-        return metadata.version(library)
-    except metadata.PackageNotFoundError:
-        return ""
-
-
-def commit_here() -> str:
-    """The commit of the tree this runs from, if it is one; with a word if there are changes."""
-    home = Path(__file__).resolve().parents[2]
-    git = shutil.which("git")
-    if git is None or not (home / ".git").exists():
-        return ""
-    try:
-        head, state = (
-            subprocess.run(
-                [git, "-C", str(home), *words],
-                check=False,
-                capture_output=True,
-                text=True,
-                timeout=10,
-            ).stdout.strip()
-            for words in (["rev-parse", "--short=12", "HEAD"], ["status", "--porcelain", "-uno"])
-        )
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    return head + (" with changes" if head and state else "")
+    return build(replace(found, made=how_made(command, when, seconds) | about))

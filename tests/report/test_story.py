@@ -19,7 +19,9 @@ from penstock.evaluate.capacity import capacity
 from penstock.report.loads import machine_uses
 from penstock.report.page import Document, Figure, KeyFigures, Note, Source, Table, Tone
 from penstock.report.page.views import VIEWS
+from penstock.report.simulation import recorded
 from penstock.report.story import build
+from penstock.simulate.scenario import Down, Replace, Scenario, Slow
 
 QUICK = reports.Wanted(schedulers=("default",), seeds=1, simulate=False)
 
@@ -226,3 +228,30 @@ def test_the_same_plan_gives_the_same_page():
 def test_heat_of_a_full_machine_is_not_more_than_full():
     loads = column(table(small_report(), "The machines", "Every machine"), "CPU", "%")
     assert np.max(loads) <= 100 * (1 + 1e-9)
+
+
+def test_what_changes_in_a_simulation_is_recorded():
+    pytest.importorskip("numba")
+    plan = small_findings().plan
+    changes = (Down(2.0, "M1-1", until_s=3.0), Slow(1.0, "M2-1", 0.5), Replace(2.5, plan, 0.5))
+    result = api.simulate(plan, replace(Scenario(), duration_s=4.0, changes=changes))
+    one = recorded(result)
+    assert one.changes == (
+        *((1.0, "M2-1 slow"), (2.0, "M1-1 down"), (3.0, "M1-1 back"), (3.0, "new plan")),
+    )
+    assert one.utilisation.shape == (4, 3)
+    assert one.present.shape == (4, 3)
+
+
+def test_a_scheduler_that_needs_rates_is_left_out_where_there_are_none():
+    linear = api.examples.load_topology("linear")
+    parts = tuple(replace(c, cpu_points=10.0, instances=2) for c in linear.components)
+    problem = replace(
+        api.problem("linear", "nasiri-testbed"),
+        topologies=(replace(linear, components=parts),),
+        profile=None,
+    )
+    wanted = replace(QUICK, schedulers=("default", "hetero"))
+    found = reports.report_on_problem(problem, "default", wanted)
+    assert [rival.name for rival in found.rivals] == ["default"]
+    assert any(text.startswith("hetero is left out") for text in found.remarks)

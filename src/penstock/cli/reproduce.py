@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import platform
 import sys
 import time
 from collections.abc import Iterator
@@ -16,15 +14,14 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from penstock import __version__
 from penstock.cli.output import say, show, write_file, write_text
 from penstock.cli.report import now
 from penstock.errors import EXIT_DONE, EXIT_FAILURE, EXIT_INTERRUPTED
 from penstock.report.charts import require_charts
+from penstock.report.made import how_made
 from penstock.report.page import Cell, Number
 from penstock.report.page.views import VIEWS, one_of, view_of
 from penstock.report.page.wording import part_text, shown
-from penstock.reports import commit_here
 from penstock.reproduce.judged import Judged, judge_all, tally
 from penstock.reproduce.page import build_page
 from penstock.reproduce.papers import ALL, papers_named
@@ -119,17 +116,8 @@ def _words(cell: Cell) -> str:
 
 def _how_made(paper: str, seconds: float, reused: int, settings: int) -> dict[str, str]:
     """What it takes to make the page again."""
-    found = {"Penstock": __version__}
-    commit = commit_here()
-    if commit:
-        found["commit"] = commit
-    return found | {
-        "command": f"penstock reproduce {paper}",
-        "computer": f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}",
-        "Python": platform.python_version(),
-        "settings": f"{settings}, of which {reused} were kept from a run before on this computer",
-        "written": f"{now()}, in {seconds:.0f} s",
-    }
+    kept = f"{settings}, of which {reused} were kept from a run before on this computer"
+    return how_made(f"penstock reproduce {paper}", now(), seconds) | {"settings": kept}
 
 
 # -- progress -------------------------------------------------------------------------------------

@@ -30,3 +30,10 @@ def seconds(value: float) -> str:
 
 def plain(value: float | None, digits: int = 4) -> str:
     return UNKNOWN if value is None else f"{value:.{digits}g}"
+
+
+def counted(count: int, what: str) -> str:
+    """``1 process``, ``12 processes``."""
+    if count == 1:
+        return f"1 {what}"
+    return f"{count:,} {what}{'es' if what.endswith('s') else 's'}"

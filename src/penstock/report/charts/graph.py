@@ -10,11 +10,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.report.charts.canvas import ACCENT, FAINT, GROUND, INK, LINE, SOFT, Sheet, cut, drawn
-from penstock.report.charts.layers import in_order, layers
+from penstock.report.charts.canvas import (
+    ACCENT,
+    FAINT,
+    GROUND,
+    INK,
+    LINE,
+    PHONE,
+    SOFT,
+    Sheet,
+    cut,
+    drawn,
+)
+from penstock.report.charts.layers import Layers, in_order, layers
 
 _MOST_LAYERS, _MOST_IN_LAYER = 7, 8
-_BOX_HEIGHT, _GAP = 62, 26
+_BOX, _GAP = 54, 34
+#: What a stream takes of a layer that it passes, and what its label needs between two.
+_BEND, _LEAST_FOR_LABEL = 30, 90
 _ROW = 58
 _BAR = 5
 
@@ -38,82 +51,105 @@ class Edge:
     part: float
 
 
+Place = tuple[float, float]
+
+
 def graph_svg(nodes: Sequence[Node], edges: Sequence[Edge], width: int) -> str:
     ends = [(edge.source, edge.target) for edge in edges]
     found = layers(len(nodes), ends)
-    fits = len(found) <= _MOST_LAYERS and max(map(len, found)) <= _MOST_IN_LAYER
-    if width >= 500 and fits:
+    fits = len(found.rows) <= _MOST_LAYERS and max(map(len, found.rows)) <= _MOST_IN_LAYER
+    if width >= PHONE and fits:
         return _layered(nodes, edges, found, width)
     return _listed(nodes, edges, in_order(len(nodes), ends), width)
 
 
-def _layered(
-    nodes: Sequence[Node], edges: Sequence[Edge], found: list[list[int]], width: int
-) -> str:
-    deepest = max(map(len, found))
-    height = deepest * (_BOX_HEIGHT + _GAP) + _GAP
-    step = width / len(found)
-    box = min(170.0, step - 46 if len(found) > 1 else width)
-    places: dict[int, tuple[float, float]] = {}
-    for x, layer in enumerate(found):
-        top = (height - len(layer) * (_BOX_HEIGHT + _GAP) + _GAP) / 2
-        left = 1 + x * (width - box - 2) / max(len(found) - 1, 1)
-        for y, node in enumerate(layer):
-            places[node] = (left, top + y * (_BOX_HEIGHT + _GAP))
+def _layered(nodes: Sequence[Node], edges: Sequence[Edge], found: Layers, width: int) -> str:
+    back = any((edge.source, edge.target) not in found.ways for edge in edges)
+    tall = max(sum(_height(n, found.count) for n in row) for row in found.rows)
+    height = tall + (3 * _GAP if back else _GAP)
+    box = min(170.0, width / len(found.rows) - 60) if len(found.rows) > 1 else 170.0
+    middles: dict[int, Place] = {}
+    for x, row in enumerate(found.rows):
+        left = 1 + x * (width - box - 2) / max(len(found.rows) - 1, 1)
+        top = (tall + _GAP - sum(_height(n, found.count) for n in row)) / 2
+        for node in row:
+            middles[node] = (left, top + _height(node, found.count) / 2)
+            top += _height(node, found.count)
 
     def paint(sheet: Sheet) -> None:
         axes = sheet.bare()
         for edge in edges:
-            _arrow(axes, edge, places, box)
+            way = found.ways.get((edge.source, edge.target))
+            if way is None:
+                _way_back(axes, edge, middles, box, sheet.size)
+            else:
+                _arrow(axes, edge, [middles[n] for n in way], box)
         for number, node in enumerate(nodes):
-            _box(axes, node, *places[number], box, _BOX_HEIGHT - 8, sheet.size)
+            left, middle = middles[number]
+            _box(axes, node, left, middle - _BOX / 2, box, _BOX, sheet.size)
         for edge in edges:
-            _label(axes, edge, places, box, sheet.size)
+            way = found.ways.get((edge.source, edge.target))
+            if way is not None:
+                _label(axes, edge, [middles[n] for n in way], box, sheet.size)
 
     return drawn(width, height, paint)
 
 
-def _arrow(axes: Any, edge: Edge, places: dict[int, tuple[float, float]], box: float) -> None:
+def _height(node: int, count: int) -> float:
+    """What a node, or a bend, takes of its layer."""
+    return _BOX + _GAP if node < count else _BEND
+
+
+def _arrow(axes: Any, edge: Edge, places: list[Place], box: float) -> None:
+    """From the right side of the first box to the left side of the last; straight through bends."""
+    points: list[Place] = [(places[0][0] + box, places[0][1])]
+    for number, (x, y) in enumerate(places[1:], start=1):
+        last = number == len(places) - 1
+        before, after = points[-1], (x - 3, y) if last else (x, y)
+        bend = (after[0] - before[0]) / 2
+        points += [(before[0] + bend, before[1]), (after[0] - bend, after[1]), after]
+        if not last:
+            third = box / 3
+            points += [(x + third, y), (x + 2 * third, y), (x + box, y)]
+    _draw_way(axes, points, 1 + 3 * edge.part, LINE)
+
+
+def _draw_way(axes: Any, points: Sequence[Place], width: float, colour: str) -> None:
     from matplotlib.patches import FancyArrowPatch
     from matplotlib.path import Path
 
-    (x1, y1), (x2, y2) = places[edge.source], places[edge.target]
-    middle = (_BOX_HEIGHT - 8) / 2
-    start, end = (x1 + box, y1 + middle), (x2 - 3, y2 + middle)
-    if end[0] <= start[0]:  # back along a cycle, or to itself: below the boxes
-        low = max(y1, y2) + _BOX_HEIGHT + _GAP / 2
-        start, end = (x1 + box / 2, y1 + _BOX_HEIGHT - 8), (x2 + box / 2, y2 + _BOX_HEIGHT - 8)
-        points = [start, (start[0], low), (end[0], low), end]
-    else:
-        bend = (end[0] - start[0]) / 2
-        points = [start, (start[0] + bend, start[1]), (end[0] - bend, end[1]), end]
-    path = Path(points, [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4])
+    codes = [Path.MOVETO, *[Path.CURVE4] * (len(points) - 1)]
     axes.add_patch(
         FancyArrowPatch(
-            path=path,
+            path=Path(points, codes),
             arrowstyle="-|>,head_length=5,head_width=3",
-            linewidth=1 + 3 * edge.part,
-            color=LINE,
+            linewidth=width,
+            color=colour,
             mutation_scale=1,
         )
     )
 
 
-def _label(
-    axes: Any, edge: Edge, places: dict[int, tuple[float, float]], box: float, size: float
-) -> None:
-    (x1, y1), (x2, y2) = places[edge.source], places[edge.target]
-    # Nearer to the target, where streams that start together have parted.
-    x = x1 + box + 0.62 * (x2 - x1 - box)
-    y = y1 + 0.75 * (y2 - y1) + (_BOX_HEIGHT - 8) / 2 - 5
-    if 0 < x2 - x1 - box < 90:  # no room for words inside the line
-        x, y = (x1 + x2 + box) / 2, y - 9
-    if x2 <= x1:
-        x, y = (x1 + x2 + box) / 2, max(y1, y2) + _BOX_HEIGHT + 8
-    behind = {"facecolor": GROUND, "edgecolor": "none", "pad": 0.5}
+def _way_back(axes: Any, edge: Edge, middles: dict[int, Place], box: float, size: float) -> None:
+    """A stream that closes a cycle runs below the boxes."""
+    (x1, y1), (x2, y2) = middles[edge.source], middles[edge.target]
+    low = max(y1, y2) + _BOX / 2 + 1.6 * _GAP
+    start, end = (x1 + 0.6 * box, y1 + _BOX / 2), (x2 + 0.4 * box, y2 + _BOX / 2 + 3)
+    _draw_way(axes, [start, (start[0], low), (end[0], low), end], 1 + 3 * edge.part, LINE)
+    middle = ((start[0] + end[0]) / 2, low - 0.4 * _GAP)
+    axes.text(*middle, edge.label, size=size - 2, color=FAINT, ha="center", va="center_baseline")
+
+
+def _label(axes: Any, edge: Edge, places: list[Place], box: float, size: float) -> None:
+    """On the last stretch, nearer to the target: streams that start together have parted there."""
+    (x1, y1), (x2, y2) = places[-2:]
+    room = x2 - x1 - box
+    x, y = x1 + box + 0.62 * room, y1 + 0.75 * (y2 - y1)
+    if room < _LEAST_FOR_LABEL:  # no room for words inside the line
+        x, y = x1 + box + 0.5 * room, y1 + 0.5 * (y2 - y1) - 9
     axes.text(
-        x, y + 5, edge.label, size=size - 2, color=FAINT, ha="center", va="center_baseline",
-        bbox=behind,
+        x, y, edge.label, size=size - 2, color=FAINT, ha="center", va="center_baseline",
+        bbox={"facecolor": GROUND, "edgecolor": "none", "pad": 0.5},
     )  # fmt: skip
 
 
@@ -157,21 +193,9 @@ def _listed(nodes: Sequence[Node], edges: Sequence[Edge], order: list[int], widt
 
 
 def _arc(axes: Any, first: int, second: int, left: float, part: float, longest: int) -> None:
-    from matplotlib.patches import FancyArrowPatch
-    from matplotlib.path import Path
-
     centre = 4 + (_ROW - 8) / 2
     # Leaves a box below its middle and enters one above it, so that both can be told apart.
     y1, y2 = centre + 7 + _ROW * first, centre - 7 + _ROW * second
     far = left - (left - 6) * min(1.0, (abs(second - first) / max(longest, 1)) ** 0.5)
     points = [(left, y1), (far, y1), (far, y2), (left - 2, y2)]
-    path = Path(points, [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4])
-    axes.add_patch(
-        FancyArrowPatch(
-            path=path,
-            arrowstyle="-|>,head_length=5,head_width=3",
-            linewidth=0.8 + 2.2 * part,
-            color=FAINT,
-            mutation_scale=1,
-        )
-    )
+    _draw_way(axes, points, 0.8 + 2.2 * part, FAINT)

@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 
 Edge = tuple[int, int]
 
 
-def layers(count: int, edges: Sequence[Edge]) -> list[list[int]]:
+@dataclass(frozen=True)
+class Layers:
+    """Nodes in layers, from those without a source on.
+
+    Numbers from ``count`` on are no nodes but bends: places in the layers between, through which
+    a longer edge passes. ``ways`` has the places of each edge that is no way back.
+    """
+
+    count: int
+    rows: list[list[int]]
+    ways: dict[Edge, list[int]]
+
+
+def layers(count: int, edges: Sequence[Edge]) -> Layers:
     """Each node one layer after its latest source; inside a layer near its neighbours.
 
     Streams that close a cycle are drawn but do not decide.
@@ -18,13 +33,22 @@ def layers(count: int, edges: Sequence[Edge]) -> list[list[int]]:
         for source, target in forward:
             if source == node:
                 depth[target] = max(depth[target], depth[node] + 1)
-    found: list[list[int]] = [[] for _ in range(max(depth, default=0) + 1)]
+    rows: list[list[int]] = [[] for _ in range(max(depth, default=0) + 1)]
     for node in range(count):
-        found[depth[node]].append(node)
+        rows[depth[node]].append(node)
+    ways: dict[Edge, list[int]] = {}
+    following = count
+    for source, target in sorted(set(forward)):
+        bends = list(range(following, following + depth[target] - depth[source] - 1))
+        for layer, bend in enumerate(bends, start=depth[source] + 1):
+            rows[layer].append(bend)
+        following += len(bends)
+        ways[source, target] = [source, *bends, target]
+    steps = [step for way in ways.values() for step in pairwise(way)]
     for _ in range(4):
-        _sort_by_neighbours(found, [(a, b) for a, b in forward])
-        _sort_by_neighbours(found[::-1], [(b, a) for a, b in forward])
-    return found
+        _sort_by_neighbours(rows, steps)
+        _sort_by_neighbours(rows[::-1], [(b, a) for a, b in steps])
+    return Layers(count, rows, ways)
 
 
 def in_order(count: int, edges: Sequence[Edge]) -> list[int]:

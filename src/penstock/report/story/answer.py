@@ -7,6 +7,7 @@ import numpy as np
 from penstock.evaluate.predict import RATE_ASKED_FOR
 from penstock.model.plan import Contingency
 from penstock.model.profile import Origin
+from penstock.report.numbers import counted
 from penstock.report.page import (
     Block,
     Items,
@@ -69,13 +70,17 @@ def _key_figures(found: Findings) -> KeyFigures:
         figures.append(KeyFigure("How good", percent(1 - gap, found.certificate), proven))
     machines = len(plan.problem.cluster.machines)
     figures.append(KeyFigure("Machines in use", Number(facts.machines_used), f"of {machines:,}"))
-    figures.append(KeyFigure("Instances", Number(facts.instances), f"{facts.workers:,} processes"))
+    figures.append(
+        KeyFigure("Instances", Number(facts.instances), f"in {counted(facts.workers, 'process')}")
+    )
     worst = _worst_loss(plan.if_lost)
     if worst is not None and found.rate_per_s:
-        left = (worst.rate_left_per_s or 0.0) / found.rate_per_s
+        left = min((worst.rate_left_per_s or 0.0) / found.rate_per_s, 1.0)
         figures.append(
             KeyFigure(
-                "If one machine is lost", percent(left), f"at least (without {worst.machine})"
+                "If one machine is lost",
+                percent(left, found.contingencies),
+                f"at least (without {worst.machine})",
             )
         )
     if facts.watts is not None:
@@ -110,27 +115,25 @@ def _sentences(found: Findings) -> list[Paragraph]:
         return lines
     if plan.predicted.bound_kind == RATE_ASKED_FOR:
         return [*lines, paragraph("That is the rate it was asked for.")]
-    told = f" The proof: {plan.predicted.bound_kind}."
-    ours = found.standing.bound.scale * found.demand if found.standing else None
-    if ours is not None and np.isfinite(ours) and bound < ours * (1 - 1e-9):
-        told += (
-            " A bound worked out here from dual prices alone, for any plan and any grouping, is "
-        )
-        tail: tuple[str | Number, ...] = (told, Number(ours, _RATE), ".")
-    else:
-        tail = (
-            told,
-            " Its dual prices were checked here, so it does not hang on the solver's rounding.",
-        )
     most = Number(bound, _RATE, found.certificate)
     if plan.predicted.gap is None:
         told = ". How far this one is from that is not said, because it breaks limits."
         return [*lines, paragraph("No plan that keeps the limits can exceed ", most, told)]
     leaves = percent(plan.predicted.gap, found.certificate)
-    return [
-        *lines,
-        paragraph("No plan can exceed ", most, "; this one leaves ", leaves, " of that.", *tail),
-    ]
+    standing = ("No plan can exceed ", most, "; this one leaves ", leaves, " of that.")
+    return [*lines, paragraph(*standing, *_proof(found, bound))]
+
+
+def _proof(found: Findings, bound: float) -> tuple[str | Number, ...]:
+    """Why the bound holds; beside a scheduler's own, the one worked out here."""
+    told = f" The proof: {found.plan.predicted.bound_kind}."
+    ours = found.standing.bound.scale * found.demand if found.standing else None
+    if ours is not None and np.isfinite(ours) and bound < ours * (1 - 1e-9):
+        told += (
+            " A bound worked out here from dual prices alone, for any plan and any grouping, is "
+        )
+        return (told, Number(ours, _RATE), ".")
+    return (told, " Its dual prices were checked here: it does not hang on the solver's rounding.")
 
 
 def _next_steps(found: Findings) -> list[Paragraph]:
@@ -157,7 +160,7 @@ def _another_plan(found: Findings) -> list[Paragraph]:
                 f"Plan with {best.name}: its plan carries ", gain, " more on the same machines."
             )
         ]
-    if gap is None:
+    if gap is None or found.plan.predicted.bound_kind == RATE_ASKED_FOR:
         return []
     if gap <= _SMALL_GAP:
         return [

@@ -51,6 +51,8 @@ class Findings:
     standing: Standing | None = None
     #: Where the plan's own certificate comes from: worked out here, or taken from its file.
     certificate: Source = Source.RUN
+    #: Where what is left if a machine is lost comes from.
+    contingencies: Source = Source.RUN
     rivals: tuple[Rival, ...] = ()
     seeds: int = 1
     before: Plan | None = None

@@ -38,7 +38,7 @@ class _Use:
 def machines(found: Findings) -> Section:
     use = _use(found)
     labels = found.plan.problem.labels
-    blocks: list[Block] = [_figure(use), _by_type(use), _all(use, labels)]
+    blocks: list[Block] = [_figure(found, use), _by_type(use), _all(use, labels)]
     return Section("The machines", tuple(blocks))
 
 
@@ -80,13 +80,14 @@ def _gauges(use: _Use) -> list[Gauge]:
     return [Gauge(name, parts.tolist()) for name, parts in known if not np.isnan(parts).all()]
 
 
-def _figure(use: _Use) -> Figure:
+def _figure(found: Findings, use: _Use) -> Figure:
     gauges = _gauges(use)
     named = [(one.name, one.type) for one in use.machines]
     lacking = {"CPU", "memory", "network"} - {gauge.name for gauge in gauges}
+    when = "at the plan's rate" if found.standing is not None else "by what is requested"
     caption = (
-        "Part in use of every machine at the plan's rate, from dark blue (idle) to yellow (full); "
-        "orange is more than there is."
+        f"Part in use of every machine {when}, from dark blue (idle) to yellow (full); orange is "
+        "more than there is."
     )
     if lacking:
         caption += f" Not known from the files: {' and '.join(sorted(lacking))}."

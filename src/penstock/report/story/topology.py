@@ -10,7 +10,7 @@ import numpy as np
 from penstock.evaluate.network import flow_tuples
 from penstock.evaluate.rates import Flow
 from penstock.model.cluster import Hop
-from penstock.model.problem import FlatStream
+from penstock.model.problem import FlatStream, Problem
 from penstock.report.charts.graph import Edge, Node, graph_svg
 from penstock.report.numbers import rate
 from penstock.report.page import Block, Cell, Column, Figure, Note, Section, Table
@@ -35,13 +35,23 @@ def topologies(found: Findings) -> Section:
     counts = found.plan.placement.counts(len(problem.components)).tolist()
     streams = _streams(found)
     loads = _loads(found)
-    drawn = range(min(len(problem.topologies), _MOST_DRAWN))
+    drawn = _largest(problem, counts)
     blocks: list[Block] = [_figure(found, t, counts, streams, loads) for t in drawn]
-    hidden = len(problem.topologies) - _MOST_DRAWN
+    hidden = len(problem.topologies) - len(drawn)
     if hidden > 0:
-        blocks.append(Note(f"{hidden} topologies more are in the tables only."))
+        blocks.append(
+            Note(
+                f"Drawn are the {len(drawn)} with most instances; {hidden} more are in the tables."
+            )
+        )
     blocks += [_components(found, counts, loads), _stream_table(found, streams)]
     return Section("The topology", tuple(blocks))
+
+
+def _largest(problem: Problem, counts: list[int]) -> list[int]:
+    """The topologies with most instances, in their order."""
+    instances = np.bincount(problem.topology_of, counts, len(problem.topologies))
+    return sorted(np.argsort(-instances, kind="stable")[:_MOST_DRAWN].tolist())
 
 
 def _loads(found: Findings) -> list[float | None]:
@@ -97,9 +107,23 @@ def _figure(
         Node(problem.components[c].name, _lines(rates[c], counts[c], loads[c]), loads[c])
         for c in members
     ]
-    mine = [s for s in streams if s.stream.source in members]
+    edges = _edges([s for s in streams if s.stream.source in members], first)
+    alt = "; ".join(": ".join((n.name, ", ".join(filter(None, n.lines)))) for n in nodes[:12])
+    caption = f"{topology.name}: components with the number of their instances"
+    if found.standing is not None:
+        caption += (
+            " and their input; streams are wider the more they carry. The bar of a component shows "
+            "how full its fullest machine or thread is"
+        )
+    return Figure(
+        f"{caption}.", f"{topology.name}. {alt}.", lambda width: graph_svg(nodes, edges, width)
+    )
+
+
+def _edges(mine: list[_StreamLoad], first: int) -> list[Edge]:
+    """The streams of a topology whose first component has the number ``first``."""
     most = max((s.tuples_per_s or 0.0 for s in mine), default=0.0)
-    edges = [
+    return [
         Edge(
             s.stream.source - first,
             s.stream.target - first,
@@ -108,17 +132,6 @@ def _figure(
         )
         for s in _joined(mine)
     ]
-    alt = "; ".join(
-        f"{node.name}: {node.lines[0]}, {node.lines[1]}" if node.lines[1] else
-        f"{node.name}: {node.lines[0]}"
-        for node in nodes[:12]
-    )  # fmt: skip
-    caption = (
-        f"{topology.name}: components with their input; streams are wider the more they carry."
-    )
-    if found.standing is not None:
-        caption += " The bar of a component shows how full its fullest machine or thread is."
-    return Figure(caption, f"{topology.name}. {alt}.", lambda width: graph_svg(nodes, edges, width))
 
 
 def _joined(streams: list[_StreamLoad]) -> list[_StreamLoad]:
@@ -174,7 +187,7 @@ def _components(found: Findings, counts: list[int], loads: list[float | None]) -
         Column("of all CPU", "%"),
         Column("fullest place", "%"),
     )
-    return Table("Components", columns, tuple(rows)).without_unknown()
+    return Table("Components", columns, tuple(rows), folded=len(rows) > 40).without_unknown()
 
 
 def _stream_table(found: Findings, streams: list[_StreamLoad]) -> Table:
