@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.report.reports import HOSTILE_NAMES, hostile_problem, small_report
+from tests.reproduce.pages import papers_page
 
 from penstock import api, reports
 from penstock.report.page.html import to_html
@@ -73,7 +74,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A report with every section; one about a thousand machines; one with hostile names."""
+    """A report with every section, of a thousand machines, with hostile names; the papers' page."""
     pytest.importorskip("matplotlib")
     folder = tmp_path_factory.mktemp("reports")
     quick = reports.Wanted(schedulers=("default", "hetero"), seeds=1, simulate=False)
@@ -82,6 +83,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "every section": small_report(),
         "thousand machines": build(reports.report_on_problem(many, "default", quick)),
         "hostile names": build(reports.report_on_problem(hostile_problem(), "hetero", quick)),
+        "papers": papers_page(folder / "figures"),
     }
     written = {}
     for number, (name, page) in enumerate(found.items()):
@@ -105,7 +107,7 @@ def size(request: pytest.FixtureRequest) -> tuple[int, int]:
     return SIZES[request.param]
 
 
-REPORTS = ("every section", "thousand machines", "hostile names")
+REPORTS = ("every section", "thousand machines", "hostile names", "papers")
 
 
 class _Opened:

@@ -32,6 +32,7 @@ from penstock.cli import (
     plan,
     profile,
     report,
+    reproduce,
     run,
     schedulers,
     schema,
@@ -72,6 +73,7 @@ for _name, _command, _line in (
     ("generate", generate.command, "Make a random but realistic problem."),
     ("schema", schema.command, "Print the JSON Schema of a file format."),
     ("bench", bench.command, "Run a benchmark suite against its goals."),
+    ("reproduce", reproduce.command, "Set the papers' figures beside ours."),
     ("demo", demo.command, "Run the main job on embedded defaults."),
     ("doctor", doctor.command, "Say what is found here and what is missing."),
 ):

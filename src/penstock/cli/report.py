@@ -19,7 +19,7 @@ from penstock.files.simulation_file import Simulation
 from penstock.files.store import load
 from penstock.model.plan import Plan
 from penstock.report.charts import require_charts
-from penstock.report.page.views import VIEW_OF_ENDING, VIEWS
+from penstock.report.page.views import VIEWS, one_of, view_of
 from penstock.schedulers import get
 
 _DEFAULT_OUT = Path("report.html")
@@ -83,7 +83,7 @@ def command(
     """
     began = time.monotonic()
     asked = {"markdown": markdown, "json": as_json, "csv": csv, "latex": latex}
-    view, path = _view(out, [name for name, wanted in asked.items() if wanted])
+    view, path = _view(out, one_of(asked))
     if view == "html":
         require_charts()
     plan = _plan_among(sources, bool(example or cluster or profile))
@@ -125,19 +125,11 @@ def _command_line() -> str:
     return shlex.join(["penstock", *sys.argv[1:]])
 
 
-def _view(out: Path | None, asked: list[str]) -> tuple[str, Path | None]:
+def _view(out: Path | None, asked: str | None) -> tuple[str, Path | None]:
     """The format, and the file it goes to; a format asked for without a file is printed."""
-    if len(asked) > 1:
-        raise UsageError(f"give one of {', '.join('--' + name for name in asked)}")
     if asked:
-        return asked[0], out
-    if out is None:
-        return "html", _DEFAULT_OUT
-    view = VIEW_OF_ENDING.get(out.suffix.lower())
-    if view is None:
-        known = ", ".join(VIEW_OF_ENDING)
-        raise UsageError(f'{out}: no format has the ending "{out.suffix}"; known: {known}')
-    return view, out
+        return asked, out
+    return ("html", _DEFAULT_OUT) if out is None else (view_of(out), out)
 
 
 def _put_out(text: str, path: Path | None) -> None:

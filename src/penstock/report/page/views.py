@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
+from penstock.errors import UsageError
 from penstock.files.writer import to_json
 from penstock.report.page.csv_view import to_csv
 from penstock.report.page.document import Document
@@ -28,3 +30,20 @@ VIEW_OF_ENDING = {
     ".csv": "csv",
     ".tex": "latex",
 }
+
+
+def view_of(path: Path) -> str:
+    """The view that a file's ending asks for."""
+    view = VIEW_OF_ENDING.get(path.suffix.lower())
+    if view is None:
+        known = ", ".join(VIEW_OF_ENDING)
+        raise UsageError(f'{path}: no format has the ending "{path.suffix}"; known: {known}')
+    return view
+
+
+def one_of(asked: Mapping[str, bool]) -> str | None:
+    """The format that was asked for, if any; two are one too many."""
+    names = [name for name, wanted in asked.items() if wanted]
+    if len(names) > 1:
+        raise UsageError(f"give one of {', '.join('--' + name for name in names)}")
+    return names[0] if names else None

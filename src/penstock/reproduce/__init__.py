@@ -1,0 +1,1 @@
+"""The papers' evaluations, set beside ours: declared in ``papers``, run, judged, shown."""
