@@ -146,6 +146,14 @@ hour and a computer of its own: three workers held to 90, 50 and 30 points of a 
 compared is explained in [Topologies on Spark](spark.md).
 """
 
+STORM_INTRO = """\
+## Storm on unlike machines
+
+Printed by `penstock bench storm --markdown`, kept in `benchmarks/storm.md` because it takes more
+than an hour and a computer of its own: three supervisors held to 90, 50 and 30 points of a core.
+See [Apache Storm](storm.md).
+"""
+
 SIMULATOR_INTRO = """\
 ## The simulator
 
@@ -341,6 +349,7 @@ def write_results() -> None:
         (CERTIFIED_INTRO, "certified"),
         (PIPELINE_INTRO, "pipeline"),
         (SPARK_INTRO, "spark"),
+        (STORM_INTRO, "storm"),
         (SIMULATOR_INTRO, "simulator"),
     )
     for intro, name in kept:

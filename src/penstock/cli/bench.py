@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Annotated
 
 import typer
@@ -11,7 +12,9 @@ from penstock.bench.suite import RESULT_COLUMNS, Result, run_suite, suite_names
 from penstock.bench.suite import Table as FigureTable
 from penstock.cli import options
 from penstock.cli.output import say, show, write_json
+from penstock.cli.report import now
 from penstock.errors import EXIT_DONE, EXIT_FAILURE
+from penstock.report.made import how_made
 
 
 def command(
@@ -33,6 +36,7 @@ def command(
         else:
             show(*suite_names())
         return EXIT_DONE
+    began = time.monotonic()
     report = run_suite(name, quick=quick, only=only, progress=lambda text: say(f"… {text}"))
     if as_json:
         rows = [result.to_dict() for result in report.results]
@@ -42,6 +46,9 @@ def command(
         }  # fmt: skip
         write_json({"format": "penstock/bench", "version": 1, **found})
     elif markdown:
+        # Figures that are kept say where they come from.
+        made = how_made(f"penstock bench {name}", now(), time.monotonic() - began)
+        show("; ".join(f"{what} {value}" for what, value in made.items()) + "\n")
         results = FigureTable("Goals", RESULT_COLUMNS, [r.cells for r in report.results])
         show(*(table.to_markdown() for table in (*report.tables, results) if table.rows))
     else:

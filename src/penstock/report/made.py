@@ -21,10 +21,20 @@ def how_made(command: str, when: str, seconds: float) -> dict[str, str]:
     return found | {
         "command": command,
         "written": f"{when}, in {seconds:.0f} s",
-        "computer": f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}",
+        "computer": f"{_processor()}, {os.cpu_count()} cores, {platform.system()}",
         "Python": platform.python_version(),
         "libraries": ", ".join(f"{name} {v}" for name in _LIBRARIES if (v := _version(name))),
     }
+
+
+def _processor() -> str:
+    """What the machine calls its processor, where it tells."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return " ".join(next(named, "").split()) or platform.processor() or platform.machine()
 
 
 def _version(library: str) -> str:
