@@ -77,6 +77,8 @@ def report_on_plan(plan: Plan, wanted: Wanted) -> Findings:
     if all(rival.first.scale != own.scale for rival in rivals if rival.name == plan.scheduler):
         rivals = [*rivals, replace(this, name=f"this plan ({plan.scheduler})")]
     found = _findings(judged_here, own, certificate, rivals, wanted, remarks)
+    if any(known.plan is plan for known in wanted.known.values()):
+        return replace(found, certificate=Source.RUN)  # nothing of it comes from a file
     return replace(found, contingencies=Source.GIVEN)
 
 

@@ -209,6 +209,16 @@ def test_a_tighter_certificate_of_the_file_is_marked_as_given():
     assert figures["How good"].source is Source.GIVEN
 
 
+def test_a_certificate_of_a_plan_made_just_now_is_not_from_a_file():
+    problem = api.problem("linear", "nasiri-testbed")
+    planned = api.plan(problem, "hetero")
+    told = replace(planned.plan.predicted, bound_scale=planned.plan.predicted.scale)
+    plan = replace(planned.plan, predicted=told)
+    wanted = replace(QUICK, known={"hetero": replace(planned, plan=plan)})
+    page = build(reports.report_on_plan(plan, wanted))
+    assert page.sources == (Source.RUN,)
+
+
 def test_a_promise_of_the_file_that_does_not_hold_is_told():
     plan = small_findings().plan
     told = replace(plan.predicted, scale=2 * plan.predicted.scale)

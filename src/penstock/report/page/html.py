@@ -171,8 +171,10 @@ def _table(table: Table) -> str:
         for row in table.cells()
     )
     caption = escape(table.caption)
+    # Two columns of words fit everywhere if they may be wrapped.
+    few = ' class="few"' if len(table.columns) <= 2 else ""
     inner = (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{caption}"><table>'
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{caption}"><table{few}>'
         f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
     if table.folded:

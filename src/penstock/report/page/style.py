@@ -43,6 +43,7 @@ a { color: var(--blue); }
 details .scroll { max-height: 32rem; overflow-y: auto; }
 table { border-collapse: collapse; width: max-content; font-size: 0.9rem;
         font-variant-numeric: tabular-nums; overflow-wrap: normal; }
+table.few { width: auto; }
 th, td { text-align: left; padding: 0.3rem 0.9rem 0.3rem 0; vertical-align: top;
          border-bottom: 1px solid var(--line); max-width: 22rem; }
 td bdi { overflow-wrap: anywhere; display: inline-block; max-width: 22rem; min-width: 3rem; }

@@ -114,7 +114,7 @@ def _table(found: Findings) -> Table:
                 percent(_remote(first)),
                 first.path_latency_ms,
                 first.watts,
-                _median([row.seconds_to_plan for row in rival.rows]),
+                _median_ms([row.seconds_to_plan for row in rival.rows]),
             )
         )
     columns = (
@@ -127,16 +127,17 @@ def _table(found: Findings) -> Table:
         Column("tuples that leave their process", "%"),
         Column("latency, estimated", "ms"),
         Column("power", "W"),
-        Column("time to plan", "s"),
+        Column("time to plan", "ms"),
     )
     told = f"mean over {found.seeds} seeds, in brackets least to most" if found.seeds > 1 else ""
     caption = "The schedulers' plans" + (f" ({told})" if told else "")
     return Table(caption, columns, tuple(rows)).without_unknown()
 
 
-def _median(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return float(np.median(known)) if len(known) == len(values) else None
+def _median_ms(seconds: Sequence[float]) -> float | None:
+    """The median in milliseconds; ``None`` for a plan that came from a file."""
+    found = 1e3 * float(np.median(seconds))
+    return None if np.isnan(found) else found
 
 
 def _remote(row: Facts) -> float | None:
