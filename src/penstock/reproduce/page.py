@@ -174,7 +174,6 @@ def _bars(paper: Paper, found: Found) -> Figure:
 # -- one figure or table of a paper ---------------------------------------------------------------
 
 _ROWS = (
-    Column("row"),
     Column("what"),
     Column("verdict"),
     Column("published", source=Source.PUBLISHED),
@@ -203,8 +202,7 @@ def _experiment(
 def _rows(experiment: Experiment, rows: Sequence[Judged]) -> Table:
     lines: list[tuple[Cell, ...]] = [
         (
-            str(number),
-            judged.row.what,
+            f"{number}. {judged.row.what}",
             verdict_tag(judged.verdict),
             published_cell(judged.row),
             ours_cell(judged),
