@@ -36,7 +36,7 @@ Printed by `make docs`. Rates are sustainable input rates in tuples/s by the cos
 fixed CPU cost per instance in points, *of bound* is the rate of `hetero` over the upper bound that
 no plan can exceed. `default` runs with the instance counts that `hetero` found, as the paper
 compares. Speed is printed by `penstock bench core`. What the cost model says is the same on every
-machine and of this very commit; figures that were measured say of which commit and machine they are.
+machine and of this very commit; figures that were measured say of which commit and machine.
 """
 NASIRI_INTRO = """\
 Published: `hetero` over `default` 26 to 49 % (small), 36 to 48 % (medium), 27 to 31 % (large), by
