@@ -174,3 +174,10 @@ def test_a_measured_worker_cost_takes_the_place_of_the_declared_one():
     machines = cluster(M1=1, M2=1, every={"worker_cpu_points": 2.0})
     problem = build(topology("a"), machines, measured)
     assert problem.cluster.per_type("worker_cpu_points").tolist() == [4.5, 2.0]
+
+
+def test_what_a_worker_spends_on_a_tuple_is_part_of_what_the_tuple_costs():
+    measured = replace(ONE, workers=(WorkerCost("M1", 4.5, e=0.01),))
+    plain = build(topology("a"), cluster(M1=1, M2=1), ONE)
+    moving = build(topology("a"), cluster(M1=1, M2=1), measured)
+    assert (moving.e - plain.e).tolist() == [[pytest.approx(0.01), 0.0]]

@@ -59,6 +59,8 @@ class WorkerFields(Strict):
 
     cpu_points: NotNegative
     error: NotNegative | None = Field(None, description="Standard error.")
+    e: NotNegative = Field(0.0, description="Points per tuple/s that its instances take in.")
+    e_error: NotNegative | None = Field(None, description="Standard error of `e`.")
 
 
 class StreamMeasureFields(Strict):
@@ -123,7 +125,7 @@ def profile_from(document: Document) -> Profile:
             for m in file.streams
         ),
         workers=tuple(
-            WorkerCost(kind, fields.cpu_points, fields.error)
+            WorkerCost(kind, fields.cpu_points, fields.error, fields.e, fields.e_error)
             for kind, fields in file.workers.items()
         ),
         origin=file.origin,
@@ -188,7 +190,8 @@ def _form_dict(form: CpuForm) -> dict[str, object]:
 
 
 def _worker_dict(worker: WorkerCost) -> dict[str, object]:
-    return {"cpu_points": worker.cpu_points} | given({"error": worker.error})
+    optional = {"error": worker.error, "e": worker.e or None, "e_error": worker.e_error}
+    return {"cpu_points": worker.cpu_points} | given(optional)
 
 
 def _measure_dict(measure: StreamMeasure) -> dict[str, object]:

@@ -270,8 +270,10 @@ class Problem:
 
     @cached_property
     def e(self) -> FloatMatrix:
-        """CPU points per tuple/s, shape (components, types)."""
-        return self._cost_matrix("e")
+        """CPU points per tuple/s, its instance's and its worker's, shape (components, types)."""
+        moving = {w.machine_type: w.e for w in self.profile.workers} if self.profile else {}
+        per_type = np.array([moving.get(t.name, 0.0) for t in self.cluster.types])
+        return frozen(self._cost_matrix("e") + per_type)
 
     @cached_property
     def met(self) -> FloatMatrix:

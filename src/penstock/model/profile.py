@@ -51,11 +51,18 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class WorkerCost:
-    """What a worker process uses beside its tasks, in CPU points, on one machine type."""
+    """What a worker process uses beside its tasks, in CPU points, on one machine type.
+
+    Part of it is there whatever happens, part of it moves tuples: to other processes, between
+    threads, from one language to another.
+    """
 
     machine_type: str
     cpu_points: float
     error: float | None = None
+    #: Points per tuple/s that its instances take in together.
+    e: float = 0.0
+    e_error: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

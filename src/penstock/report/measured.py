@@ -90,7 +90,12 @@ def _streams(profile: Profile) -> Table:
 
 
 def _workers(profile: Profile) -> Text:
-    each = [f"{plain(w.cpu_points, 3)} on {w.machine_type}" for w in profile.workers]
+    each = [
+        f"{plain(w.cpu_points, 3)}"
+        + (f" and {plain(w.e, 3)} per tuple/s" if w.e else "")
+        + f" on {w.machine_type}"
+        for w in profile.workers
+    ]
     return Text(f"A worker process costs, beside its tasks, CPU points: {', '.join(each)}")
 
 

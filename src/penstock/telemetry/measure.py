@@ -25,6 +25,8 @@ from penstock.telemetry.streams import stream_sums
 #: Figures are given to nine digits: the order in which Spark adds up shows in the sixteenth.
 _DIGITS = 9
 _FEWEST_MINUTES = 3
+#: A worker's cost per tuple counts when it is surely there.
+_SURE_SIGMAS = 3.0
 #: The interquartile range of a normal distribution, in standard deviations.
 _IQR_SIGMAS = 1.349
 #: A median is this much less precise than a mean.
@@ -57,7 +59,7 @@ def find(
         fits=tuple(fits),
         rows=rows,
         streams=tuple(stream_measures),
-        workers=tuple(_worker_costs(workers)),
+        workers=tuple(_worker_costs(workers, _worker_fits(rates))),
         memory_mb=_memory(counts, rows),
         machine_cpu_points=_machine_cpu(utilisation),
         drift=tuple(drifts([*cost_measures, *measures])),
@@ -137,10 +139,27 @@ def _machine_cpu(utilisation: DataFrame) -> tuple[tuple[str, float], ...]:
     )
 
 
-def _worker_costs(workers: DataFrame) -> list[WorkerCost]:
+def _worker_fits(rates: DataFrame) -> dict[str, CostFit]:
+    """By machine type: what workers cost anyway, and per tuple, where that can be told."""
+    windows = usage.worker_windows(rates)
+    counts = windows.groupBy(*costs.GROUP).agg(F.count("*").alias("samples"))
+    fits = (_fit_of(row.asDict()) for row in costs.fits(costs.sampled(windows, counts)).collect())
+    return {
+        f.machine_type: f
+        for f in fits
+        if not f.not_ready and f.e > _SURE_SIGMAS * f.e_error and f.form == FormKind.LINEAR.value
+    }
+
+
+def _worker_costs(workers: DataFrame, fits: Mapping[str, CostFit]) -> list[WorkerCost]:
+    """A line where tuples were seen to cost the worker something, else its usual CPU."""
     found = []
     for row in usage.worker_overheads(workers).orderBy("machine_type").collect():
         if row["minutes"] < _FEWEST_MINUTES:
+            continue
+        if (fit := fits.get(row["machine_type"])) is not None:
+            line = (_rounded(value) for value in (fit.met, fit.met_error, fit.e, fit.e_error))
+            found.append(WorkerCost(row["machine_type"], *line))
             continue
         low, middle, high = row["quartiles"]
         sigma = (high - low) / _IQR_SIGMAS

@@ -8,6 +8,10 @@ from pyspark.sql import functions as F
 from penstock.telemetry.clean import USED
 
 _MINUTE_MS = 60_000
+#: Windows of one worker within so long depend on each other.
+_CLUSTER_MS = 600_000
+#: What a worker is called among the components.
+WORKER = "(worker)"
 
 
 def worker_minutes(rates: DataFrame) -> DataFrame:
@@ -34,6 +38,40 @@ def worker_minutes(rates: DataFrame) -> DataFrame:
         F.median(F.col("worker_cpu_points") - F.col("tasks_cpu_points")).alias("own_cpu_points"),
         F.max("worker_memory_mb").alias("worker_memory_mb"),
         F.max("tasks").alias("tasks"),
+    )
+
+
+def worker_windows(rates: DataFrame) -> DataFrame:
+    """What each worker used beside its tasks and the tuples they took in, as points of a fit.
+
+    The worker is taken for a component of its machine type: the same fit tells what it costs anyway
+    and what it costs per tuple.
+    """
+    known = F.count("*")
+    moments = (
+        rates.where(F.col("status") == USED)
+        .groupBy("run", "host", "machine_type", "worker", "time_ms")
+        .agg(
+            F.max("worker_cpu_points").alias("whole"),
+            F.when(F.count("cpu_points") == known, F.sum("cpu_points")).alias("tasks"),
+            F.when(F.count("rate") == known, F.sum("rate")).alias("rate"),
+            F.sum("rate_variance").alias("rate_variance"),
+        )
+    )
+    return moments.where("whole is not null and tasks is not null and rate is not null").select(
+        F.lit("").alias("topology"),
+        F.lit(WORKER).alias("component"),
+        "machine_type",
+        "run",
+        F.xxhash64("host", "worker").alias("task"),
+        "time_ms",
+        "rate",
+        (F.col("whole") - F.col("tasks")).alias("cpu_points"),
+        F.coalesce("rate_variance", F.lit(0.0)).alias("rate_variance"),
+        F.lit(1.0).alias("instances"),
+        F.xxhash64("run", "host", "worker", F.floor(F.col("time_ms") / _CLUSTER_MS)).alias(
+            "cluster"
+        ),
     )
 
 
