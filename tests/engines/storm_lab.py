@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,7 +20,7 @@ _STAYS_WARM_S = 3600.0
 
 @dataclass
 class StormLab:
-    """Where it is, and how to hurt it."""
+    """Where it is, and how to talk to it."""
 
     lab: Lab
     storm_yaml: Path
@@ -35,23 +33,6 @@ class StormLab:
     def bridge(self) -> Iterator[Bridge]:
         with open_bridge(conf_dir=self.storm_yaml.parent) as bridge:
             yield bridge
-
-    def workers_of(self, machine: str) -> list[int]:
-        """Process ids of the workers that a supervisor has started: the names of these folders."""
-        return [
-            int(pid.name)
-            for pid in (self.folder / machine / "data" / "workers").glob("*/pids/*")
-            if pid.name.isdigit()
-        ]
-
-    def kill(self, machine: str) -> None:
-        """The supervisor first, so that it does not start its workers again."""
-        supervisor = next(d for d in self.lab.daemons.running if d.name == machine)
-        workers = self.workers_of(machine)
-        os.killpg(supervisor.process.pid, signal.SIGKILL)
-        for pid in workers:
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
 
 
 @contextmanager

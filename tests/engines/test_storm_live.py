@@ -8,6 +8,7 @@ import pytest
 from tests.engines.storm_lab import LARGE, MACHINES, SMALL, storm_lab, until
 
 from penstock.cli.main import main
+from penstock.engines.storm.faults import kill_machine
 from penstock.engines.storm.from_nimbus import seen_by_nimbus
 from penstock.engines.storm.home import StormMissing, find_home, plugin_jar, require_java
 from penstock.engines.storm.proof import PROOF_FOLDER, prove
@@ -104,7 +105,7 @@ def test_a_plan_is_obeyed_and_a_lost_machine_survived(lab, tmp_path, capsys):
         everyone = {"low", "mid", "high", "__acker"}
         until(lambda: {line["component"] for line in telemetry(lab)} >= everyone, 60, "telemetry")
         measured_from_the_telemetry(lab, target, tmp_path, history, capsys)
-        lab.kill(SMALL)
+        kill_machine(lab.lab, SMALL)
         until(lambda: all(at == LARGE for at in where(bridge)["high"]), 60, "the contingency")
         acked = prove(proof, []).acked
         until(lambda: prove(proof, []).acked > acked + 300, 60, "tuples are acked again")

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from tests.telemetry.frames import START_MS, Row, windows
 
-from penstock.telemetry.measure import _worker_costs, _worker_fits
 from penstock.telemetry.schemas import UTILISATION, WORKERS
 from penstock.telemetry.usage import utilisation, worker_minutes, worker_overheads
 
@@ -79,34 +77,3 @@ def test_the_overhead_of_a_worker_is_a_median_over_minutes(workers: DataFrame) -
     # 22, 24 and 30; the worker without a figure of its own counts nowhere.
     assert (row["machine_type"], row["minutes"]) == ("M1", 3)
     assert row["quartiles"][1] == pytest.approx(24.0)
-
-
-def test_what_moving_tuples_costs_a_worker_is_told_from_what_it_costs_anyway(
-    spark: SparkSession,
-) -> None:
-    noise = np.random.default_rng(5).normal(0.0, 0.1, 60)
-    seen = []
-    for number in range(60):
-        rate = (10.0, 40.0, 80.0)[number % 3]
-        # Two tasks take in the same; 2 points anyway and 0.05 for each tuple/s of both.
-        own = 2.0 + 0.05 * 2 * rate + noise[number]
-        seen += moment(10 * number, 30.0 + own, 10.0, 20.0, rate=rate, rate_variance=0.0)
-    frame = windows(spark, seen)
-    (cost,) = _worker_costs(worker_minutes(frame), _worker_fits(frame))
-    assert cost.cpu_points == pytest.approx(2.0, abs=0.1)
-    assert cost.e == pytest.approx(0.05, rel=0.02)
-    assert cost.e_error is not None
-    assert 0 < cost.e_error < 0.002
-
-
-def test_a_worker_whose_cpu_does_not_follow_the_tuples_costs_the_same_at_all_rates(
-    spark: SparkSession,
-) -> None:
-    noise = np.random.default_rng(6).normal(0.0, 0.5, 60)
-    seen = []
-    for number in range(60):
-        rate = (10.0, 40.0, 80.0)[number % 3]
-        seen += moment(10 * number, 35.0 + noise[number], 10.0, 20.0, rate=rate, rate_variance=0.0)
-    frame = windows(spark, seen)
-    (cost,) = _worker_costs(worker_minutes(frame), _worker_fits(frame))
-    assert (cost.cpu_points, cost.e) == (pytest.approx(5.0, abs=0.3), 0.0)

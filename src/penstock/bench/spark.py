@@ -13,11 +13,11 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 
+from penstock.bench.long_runs import made_once, say
 from penstock.bench.suite import Table
 from penstock.engines.lab.lab import Lab, lab_of
 from penstock.engines.lab.machines import LabMachine, parse_machines
@@ -68,23 +68,8 @@ class Compared:
         return self.best_equal.tuples_per_busy_s()
 
 
+@made_once
 def _compared(topology: str, machines: str, seconds: float, parts: str) -> Compared:
-    found = _tried(topology, machines, seconds, parts)
-    if isinstance(found, PenstockError):
-        raise found
-    return found
-
-
-@lru_cache(maxsize=2)
-def _tried(topology: str, machines: str, seconds: float, parts: str) -> Compared | PenstockError:
-    """The comparison, or why there is none: a failure that took minutes is not tried again."""
-    try:
-        return _watched(topology, machines, seconds, parts)
-    except PenstockError as error:
-        return error
-
-
-def _watched(topology: str, machines: str, seconds: float, parts: str) -> Compared:
     found = parse_machines(machines)
     with tempfile.TemporaryDirectory() as folder, lab_of("bench", found) as lab:
         circle = _circle(lab, topology, Path(folder))
@@ -120,12 +105,7 @@ def _circle(lab: Lab, topology: str, folder: Path) -> Circle:
     graph = load_topology(topology)
     path = shipped_code(topology)
     assert path is not None
-    return Circle(lab, start_lab(lab), graph, load_code(path, graph), folder, _say)
-
-
-def _say(text: str) -> None:
-    sys.stderr.write(f"  {text}\n")
-    sys.stderr.flush()
+    return Circle(lab, start_lab(lab), graph, load_code(path, graph), folder, say)
 
 
 def beside_each_other(topology: str, machines: str, seconds: float, parts: str) -> Table:

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import os
 import random
-import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import numpy as np
 
 from penstock import api
-from penstock.bench.storm import trial_of
+from penstock.bench.long_runs import made_once, say
+from penstock.bench.storm_runs import trial_of
 from penstock.bench.suite import Table
 from penstock.change.guard import differences, places_of
 from penstock.change.in_force import plan_in_force
 from penstock.engines.storm.bridge import BridgeError
+from penstock.engines.storm.faults import kill_daemon, kill_machine, kill_workers
 from penstock.engines.storm.lab import plan_file
 from penstock.engines.storm.proof import prove
 from penstock.engines.storm.publish import NotFollowed
@@ -66,7 +64,7 @@ def wrong_placements(machines: str, plans: int, seed: int, repeats: int = 1) -> 
                     trial.place(plan, wait_s=0)
                 except NotFollowed as error:
                     wrong += 1
-                    _say(f"plan {number}: {error}")
+                    say(f"plan {number}: {error}")
                 trial.wait_until_running()
                 # Once more, with eyes other than the publisher's.
                 wrong += bool(_differs(trial, places_of(plan, trial.name)))
@@ -115,11 +113,6 @@ class Faults:
     missing: int
 
 
-def _say(text: str) -> None:
-    sys.stderr.write(f"  {text}\n")
-    sys.stderr.flush()
-
-
 def after_faults(machines: str) -> Table:
     found = _all_faults(machines)
     rows = [
@@ -141,7 +134,7 @@ def misplaced_after_faults(machines: str, repeats: int = 1) -> Iterator[float]:
         yield float(sum(bool(s.differs) for s in _all_faults(machines).survived))
 
 
-@lru_cache(maxsize=1)
+@made_once
 def _all_faults(machines: str) -> Faults:
     with trial_of("linear", machines) as trial:
         return _Hurting(trial).run()
@@ -163,8 +156,8 @@ class _Hurting:
         trial.place(plan)
         first, last = (m.name for m in (trial.lab.machines[0], trial.lab.machines[-1]))
         planned = places_of(plan, trial.name)
-        self._hurt("a worker", lambda: self._kill_workers(first), planned)
-        self._hurt("a supervisor with its workers", lambda: self._kill_machine(last),
+        self._hurt("a worker", lambda: kill_workers(trial.lab, first), planned)
+        self._hurt("a supervisor with its workers", lambda: kill_machine(trial.lab, last),
                    _without(plan, trial.name, last))  # fmt: skip
         self._hurt("(the supervisor is back, nothing may move)", lambda: self._back(last),
                    _without(plan, trial.name, last))  # fmt: skip
@@ -175,7 +168,7 @@ class _Hurting:
         self._hurt("ZooKeeper", lambda: self._restart("zookeeper"), planned)
         self._hurt("the plan file, in the middle of a write", self._cut_plan_file, planned)
         self._hurt(
-            "(the plan file, and a worker of it)", lambda: self._kill_workers(first), planned
+            "(the plan file, and a worker of it)", lambda: kill_workers(trial.lab, first), planned
         )
         other = self._plan(narrower=True)
         self._hurt("penstock apply, in the middle", lambda: self._kill_apply(other),
@@ -183,7 +176,7 @@ class _Hurting:
         trial.feed(0.0)
         time.sleep(_DRAINS_S)
         proof = prove(trial.proof, [("mid", "high")])
-        _say(f"{proof.acked:,} tuples acked, {len(proof.missing)} of them missing")
+        say(f"{proof.acked:,} tuples acked, {len(proof.missing)} of them missing")
         return Faults(tuple(self.survived), proof.acked, len(proof.missing))
 
     def _hurt(self, fault: str, hurt: Callable[[], None], wanted: _Places) -> None:
@@ -203,7 +196,7 @@ class _Hurting:
         if not differs and self._acked() < acked + _ENOUGH:
             differs = ["nothing is acked any more"]
         self.survived.append(Survived(fault, seconds, tuple(differs)))
-        _say(f"{fault}: {seconds:.0f} s, {'; '.join(differs) or 'as planned'}")
+        say(f"{fault}: {seconds:.0f} s, {'; '.join(differs) or 'as planned'}")
 
     def _acked(self) -> int:
         return prove(self.trial.proof, []).acked
@@ -221,33 +214,13 @@ class _Hurting:
         before = plan_in_force(snapshot, problem.profile)
         return replace(made, deployed=before.deployed)
 
-    def _workers_of(self, machine: str) -> list[int]:
-        """Processes that a supervisor has started: the names of these folders."""
-        pids = (self.folder / machine / "data" / "workers").glob("*/pids/*")
-        return [int(pid.name) for pid in pids if pid.name.isdigit()]
-
-    def _kill_workers(self, machine: str) -> None:
-        for pid in self._workers_of(machine):
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-
-    def _kill_machine(self, machine: str) -> None:
-        """The supervisor first, so that it does not start its workers again."""
-        daemon = next(d for d in self.trial.lab.daemons.running if d.name == machine)
-        workers = self._workers_of(machine)
-        os.killpg(daemon.process.pid, signal.SIGKILL)
-        for pid in workers:
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-
     def _back(self, machine: str) -> None:
         self.trial.lab.daemons.start_again(machine)
         time.sleep(_STAYS_S)
 
     def _restart(self, name: str) -> None:
         """As whoever watches over daemons does: killed, noticed, started again."""
-        daemon = next(d for d in self.trial.lab.daemons.running if d.name == name)
-        os.killpg(daemon.process.pid, signal.SIGKILL)
+        kill_daemon(self.trial.lab, name)
         time.sleep(_STAYS_S)
         self.trial.lab.daemons.start_again(name)
 

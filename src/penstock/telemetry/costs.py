@@ -8,6 +8,7 @@ search.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -94,6 +95,12 @@ def sampled(measurements: DataFrame, counts: DataFrame) -> DataFrame:
 def fits(sample: DataFrame) -> DataFrame:
     """One :class:`CostFit` per group, from its sample."""
     return sample.groupBy(*GROUP).applyInPandas(_fit_frame, _schema())
+
+
+def fit_of(row: Mapping[str, Any]) -> CostFit:
+    """Of a row that came back; Spark gives back a missing number as None."""
+    values: dict[str, Any] = {n: np.nan if value is None else value for n, value in row.items()}
+    return CostFit(**values)
 
 
 def _fit_frame(frame: pd.DataFrame) -> pd.DataFrame:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from penstock.errors import PenstockError
 from penstock.model.cpu_form import CpuForm, FormKind
 from penstock.model.profile import Profile, StreamMeasure, WorkerCost
 from penstock.telemetry.drift import Drift
@@ -90,3 +91,10 @@ class Measured:
     @property
     def not_ready(self) -> tuple[NotReady, ...]:
         return self.findings.not_ready
+
+    def whole_profile(self) -> Profile:
+        """The profile, where every cost that was looked for is in it."""
+        if self.profile is None or self.not_ready:
+            why = "; ".join(f"{n.row} on {n.machine_type}: {n.why}" for n in self.not_ready)
+            raise PenstockError(f"not all costs could be measured: {why or 'nothing was seen'}")
+        return self.profile

@@ -14,23 +14,15 @@ from pyspark.sql import functions as F
 from scipy import stats
 
 from penstock.model.cpu_form import FormKind
-from penstock.model.profile import Cost, Origin, Profile, StreamMeasure, WorkerCost
-from penstock.telemetry import costs, usage
+from penstock.model.profile import Cost, Origin, Profile, StreamMeasure
+from penstock.telemetry import costs
 from penstock.telemetry.drift import Measure, drifts
 from penstock.telemetry.extrapolate import estimate_missing
 from penstock.telemetry.findings import CostFit, Findings, NotReady
 from penstock.telemetry.quality import HostSpan, skewed_clocks
+from penstock.telemetry.rounding import finite, rounded
 from penstock.telemetry.streams import stream_sums
-
-#: Figures are given to nine digits: the order in which Spark adds up shows in the sixteenth.
-_DIGITS = 9
-_FEWEST_MINUTES = 3
-#: A worker's cost per tuple counts when it is surely there.
-_SURE_SIGMAS = 3.0
-#: The interquartile range of a normal distribution, in standard deviations.
-_IQR_SIGMAS = 1.349
-#: A median is this much less precise than a mean.
-_MEDIAN_FACTOR = 1.2533
+from penstock.telemetry.worker_costs import worker_costs
 
 
 def find(
@@ -59,7 +51,7 @@ def find(
         fits=tuple(fits),
         rows=rows,
         streams=tuple(stream_measures),
-        workers=tuple(_worker_costs(workers, _worker_fits(rates))),
+        workers=tuple(worker_costs(rates, workers, fits)),
         memory_mb=_memory(counts, rows),
         machine_cpu_points=_machine_cpu(utilisation),
         drift=tuple(drifts([*cost_measures, *measures])),
@@ -83,7 +75,7 @@ def _fit_all(rates: DataFrame, counts: list[Any]) -> list[CostFit]:
     sample = costs.sampled(measurements, group_frame)
     fitted = costs.fits(sample).persist(StorageLevel.MEMORY_AND_DISK)
     try:
-        found = [_fit_of(row.asDict()) for row in fitted.collect()]
+        found = [costs.fit_of(row.asDict()) for row in fitted.collect()]
         if any(f.samples > costs.MOST_SAMPLED for f in found):
             sums = costs.all_window_sums(measurements, fitted).collect()
             by_group = {tuple(row[name] for name in costs.GROUP): row.asDict() for row in sums}
@@ -94,12 +86,6 @@ def _fit_all(rates: DataFrame, counts: list[Any]) -> list[CostFit]:
     silent = [row for row in counts if tuple(row[name] for name in costs.GROUP) not in have]
     found += [_silent(row) for row in silent]
     return sorted(found, key=lambda f: (f.topology, f.component, f.machine_type))
-
-
-def _fit_of(row: dict[str, Any]) -> CostFit:
-    """Spark gives back a missing number as None."""
-    values: dict[str, Any] = {n: np.nan if value is None else value for n, value in row.items()}
-    return CostFit(**values)
 
 
 def _refined(found: CostFit, sums: Mapping[tuple[Any, ...], dict[str, Any]]) -> CostFit:
@@ -126,7 +112,7 @@ def _memory(
     for row in counts:
         if row["memory_mb"] is not None:
             name = rows[row["topology"], row["component"]]
-            most[name] = max(most.get(name, 0.0), _rounded(row["memory_mb"]))
+            most[name] = max(most.get(name, 0.0), rounded(row["memory_mb"]))
     return tuple(sorted(most.items()))
 
 
@@ -134,38 +120,7 @@ def _machine_cpu(utilisation: DataFrame) -> tuple[tuple[str, float], ...]:
     minutes = F.col("minutes")
     mean = F.sum(F.col("cpu_points_mean") * minutes) / F.sum(minutes)
     rows = utilisation.groupBy("host").agg(mean.alias("cpu_points")).orderBy("host").collect()
-    return tuple(
-        (r["host"], _rounded(r["cpu_points"])) for r in rows if r["cpu_points"] is not None
-    )
-
-
-def _worker_fits(rates: DataFrame) -> dict[str, CostFit]:
-    """By machine type: what workers cost anyway, and per tuple, where that can be told."""
-    windows = usage.worker_windows(rates)
-    counts = windows.groupBy(*costs.GROUP).agg(F.count("*").alias("samples"))
-    fits = (_fit_of(row.asDict()) for row in costs.fits(costs.sampled(windows, counts)).collect())
-    return {
-        f.machine_type: f
-        for f in fits
-        if not f.not_ready and f.e > _SURE_SIGMAS * f.e_error and f.form == FormKind.LINEAR.value
-    }
-
-
-def _worker_costs(workers: DataFrame, fits: Mapping[str, CostFit]) -> list[WorkerCost]:
-    """A line where tuples were seen to cost the worker something, else its usual CPU."""
-    found = []
-    for row in usage.worker_overheads(workers).orderBy("machine_type").collect():
-        if row["minutes"] < _FEWEST_MINUTES:
-            continue
-        if (fit := fits.get(row["machine_type"])) is not None:
-            line = (_rounded(value) for value in (fit.met, fit.met_error, fit.e, fit.e_error))
-            found.append(WorkerCost(row["machine_type"], *line))
-            continue
-        low, middle, high = row["quartiles"]
-        sigma = (high - low) / _IQR_SIGMAS
-        error = _MEDIAN_FACTOR * sigma / np.sqrt(row["minutes"])
-        found.append(WorkerCost(row["machine_type"], _rounded(max(middle, 0.0)), _rounded(error)))
-    return found
+    return tuple((r["host"], rounded(r["cpu_points"])) for r in rows if r["cpu_points"] is not None)
 
 
 # -- streams -----------------------------------------------------------------------------------
@@ -211,10 +166,10 @@ def _stream_measures(
                 target=edge["target"],
                 name=edge["stream"],
                 topology=edge["topology"] if several else "",
-                selectivity=_finite(value),
-                selectivity_error=_finite(error),
-                tuple_bytes=_finite(_tuple_bytes(parts, edge["tuple_bytes"])),
-                tuples_per_s=_finite(edge["tuples_per_s"]),
+                selectivity=finite(value),
+                selectivity_error=finite(error),
+                tuple_bytes=finite(_tuple_bytes(parts, edge["tuple_bytes"])),
+                tuples_per_s=finite(edge["tuples_per_s"]),
             )
         )
     return found
@@ -271,21 +226,21 @@ def profile_of(
 def _cost(row: str, fit: CostFit) -> Cost:
     bent = fit.form != FormKind.LINEAR
     form = fit.cpu_form
-    rounded = replace(
-        form, e=_rounded(form.e), met=_rounded(form.met), spin=_rounded(form.spin),
-        shape=_rounded(form.shape), instances=_rounded(form.instances),
+    short = replace(
+        form, e=rounded(form.e), met=rounded(form.met), spin=rounded(form.spin),
+        shape=rounded(form.shape), instances=rounded(form.instances),
     )  # fmt: skip
     return Cost(
         row=row,
         machine_type=fit.machine_type,
-        e=_rounded(fit.e),
-        met=_rounded(fit.met),
-        e_error=_rounded(fit.e_error),
-        met_error=_rounded(fit.met_error),
+        e=rounded(fit.e),
+        met=rounded(fit.met),
+        e_error=rounded(fit.e_error),
+        met_error=rounded(fit.met_error),
         samples=fit.samples,
-        form=rounded if bent else None,
-        linear_error=_rounded(fit.linear_error) if bent else None,
-        rate_most=_rounded(fit.rate_most),
+        form=short if bent else None,
+        linear_error=rounded(fit.linear_error) if bent else None,
+        rate_most=rounded(fit.rate_most),
     )
 
 
@@ -301,8 +256,8 @@ def _extrapolated(measured: list[Cost]) -> list[Cost]:
     )
     return [
         Cost(
-            row, kind, e=_rounded(e[row, kind].value), met=_rounded(met[row, kind].value),
-            e_error=_rounded(e[row, kind].error), met_error=_rounded(met[row, kind].error),
+            row, kind, e=rounded(e[row, kind].value), met=rounded(met[row, kind].value),
+            e_error=rounded(e[row, kind].error), met_error=rounded(met[row, kind].error),
             extrapolated=True,
         )
         for row, kind in wanted
@@ -323,11 +278,3 @@ def clocks(rates: DataFrame) -> dict[str, float]:
         )
         for r in spans.collect()
     )
-
-
-def _rounded(value: float) -> float:
-    return float(f"{value:.{_DIGITS}g}")
-
-
-def _finite(value: float | None) -> float | None:
-    return None if value is None or not np.isfinite(value) else _rounded(value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from penstock.telemetry.clean import USED
@@ -96,9 +96,10 @@ def utilisation(workers: DataFrame) -> DataFrame:
 def worker_overheads(workers: DataFrame) -> DataFrame:
     """What a worker process costs beside its tasks, by machine type."""
     known = workers.where("own_cpu_points is not null")
-    quartiles = F.percentile_approx(
-        "own_cpu_points", F.array(F.lit(0.25), F.lit(0.5), F.lit(0.75)), 10_000
-    )
     return known.groupBy("machine_type").agg(
-        quartiles.alias("quartiles"), F.count("*").alias("minutes")
+        quartiles(F.col("own_cpu_points")).alias("quartiles"), F.count("*").alias("minutes")
     )
+
+
+def quartiles(column: Column) -> Column:
+    return F.percentile_approx(column, F.array(F.lit(0.25), F.lit(0.5), F.lit(0.75)), 10_000)

@@ -19,6 +19,7 @@ from pyspark.sql import SparkSession
 
 from penstock.engines.lab.cluster import lab_cluster, with_own_use
 from penstock.engines.lab.lab import Lab
+from penstock.engines.lab.profile import profile_of
 from penstock.engines.spark.code import Code
 from penstock.engines.spark.deployment import Deployment, Instance, PlaceBy
 from penstock.engines.spark.placement import EXECUTOR_MB, Places, settings
@@ -36,7 +37,6 @@ from penstock.model.profile import Profile
 from penstock.model.topology import Kind, Topology
 from penstock.schedulers import get
 from penstock.schedulers.base import Budget
-from penstock.telemetry.clean import Settings
 from penstock.telemetry.session import spark_session
 
 #: Batches after the limits are on that are left out: what was under way, and one more.
@@ -212,17 +212,7 @@ class Circle:
 
     def profile(self, name: str) -> Profile:
         """What the pipeline finds in the telemetry of an observation."""
-        from penstock.telemetry.pipeline import build_profile
-        from penstock.telemetry.source import open_source
-
-        with spark_session(short=True) as spark:
-            source = open_source(spark, str(self.folder / name / "watched"))
-            found = build_profile(spark, source, settings=Settings(warm_up_s=0.0))
-        missing = [f for f in found.findings.fits if f.not_ready]
-        if found.profile is None or missing:
-            why = "; ".join(f"{f.component} on {f.machine_type}: {f.not_ready}" for f in missing)
-            raise PenstockError(f"not all costs could be measured: {why}")
-        return found.profile
+        return profile_of(self.folder / name / "watched")
 
     def problem(self, profile: Profile) -> Problem:
         graph = as_spark_runs_it(self.topology)

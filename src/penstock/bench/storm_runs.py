@@ -1,0 +1,209 @@
+"""One topology on a lab of Storm, placed by one scheduler after the other.
+
+Costs are measured at three rates on an even placement, the pipeline makes a
+profile of them, every scheduler plans from it, and each plan is flooded with tuples.
+"""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from penstock import api
+from penstock.bench.long_runs import made_once, say
+from penstock.change.in_force import plan_in_force
+from penstock.engines.lab.cluster import with_own_use
+from penstock.engines.lab.lab import lab_of
+from penstock.engines.lab.machines import parse_machines
+from penstock.engines.lab.profile import profile_of
+from penstock.engines.storm.bridge import open_bridge
+from penstock.engines.storm.lab import start_lab
+from penstock.engines.storm.trial import FLOOD_PER_S, Trial, Watched, write_lines
+from penstock.errors import PenstockError
+from penstock.evaluate.predict import predict
+from penstock.examples import load_topology
+from penstock.model.cluster import Cluster
+from penstock.model.placement import Placement
+from penstock.model.plan import Plan
+from penstock.model.problem import Problem, build
+from penstock.model.profile import Profile
+from penstock.model.snapshot import Snapshot
+from penstock.model.topology import Kind, Topology
+
+#: After the machines are held to their points: what was under way, and compilers that still work.
+_LEFT_OUT_S = 15.0
+_LOOK_S = 40.0
+#: Parts of what the even placement can carry at which costs are measured, each for so long. Up and
+#: down: while Java still warms up, everything becomes cheaper with time.
+_LEVELS, _LEVEL_S = (0.5, 0.25, 0.75, 0.25, 0.75, 0.5), 25.0
+_SETTLES_S = 3.0
+
+DEFAULT, DEFAULT_EVEN = "Storm's default", "Storm's default, even shuffle"
+WEIGHTED = "penstock, weighted"
+PENSTOCK = "penstock"
+OTHERS = ("hetero", "rstorm")
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A placement that was flooded."""
+
+    predicted_per_s: float
+    predicted_points: Mapping[str, float]
+    windows: tuple[Watched, ...]
+
+    @property
+    def rate_per_s(self) -> float:
+        return statistics.fmean(w.rate_per_s for w in self.windows)
+
+    @property
+    def points(self) -> dict[str, float]:
+        names = self.windows[0].machine_points
+        return {m: statistics.fmean(w.machine_points[m] for w in self.windows) for m in names}
+
+    @property
+    def cpu_errors(self) -> list[float]:
+        """Of the machines in use, as parts of what was measured."""
+        used = self.points
+        return [abs(points / used[m] - 1) for m, points in self.predicted_points.items()]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One topology on one lab, placed by several."""
+
+    tried: Mapping[str, Tried]
+    bound_per_s: float
+
+
+@contextmanager
+def trial_of(topology: str, machines: str) -> Iterator[Trial]:
+    """A lab of its own for a topology; nothing is left of it."""
+    with lab_of("bench-storm", parse_machines(machines)) as lab:
+        conf = Path(start_lab(lab)).parent
+        with open_bridge(conf_dir=conf) as bridge:
+            yield Trial(lab, bridge, topology, _names(topology, Kind.SPOUT))
+
+
+def _names(topology: str, *kinds: Kind) -> tuple[str, ...]:
+    return tuple(c.name for c in load_topology(topology).components if c.kind in kinds)
+
+
+@made_once
+def compared(topology: str, machines: str, seconds: float, windows: int) -> Compared:
+    """Measured, planned and flooded; takes a quarter of an hour."""
+    with trial_of(topology, machines) as trial:
+        return _Comparison(trial, seconds, windows).run()
+
+
+@dataclass
+class _Comparison:
+    trial: Trial
+    seconds: float
+    windows: int
+
+    def run(self) -> Compared:
+        trial = self.trial
+        each = dict.fromkeys(_names(trial.shape, Kind.SPOUT, Kind.BOLT), len(trial.lab.machines))
+        trial.submit(each)
+        profile, own = self._measure()
+        cluster = with_own_use(trial.snapshot().cluster, own)
+        problem = _problem(trial.snapshot(), cluster, profile, weighted=False)
+        tried = {}
+        counts: dict[str, int] = {}
+        for scheduler in (*OTHERS, PENSTOCK):
+            plan = _plan(problem, scheduler)
+            if scheduler == "hetero":
+                counts = _counts(plan)
+            trial.place(plan)
+            tried[scheduler] = self._flood(scheduler, plan)
+        trial.kill()
+        for name, load_aware in ((DEFAULT_EVEN, False), (DEFAULT, True)):
+            trial.submit(counts, load_aware=load_aware)
+            snapshot = replace(trial.snapshot(), cluster=cluster)
+            tried[name] = self._flood(name, plan_in_force(snapshot, profile))
+            trial.kill()
+        trial.submit(counts, weighted=True)
+        plan = _plan(_problem(trial.snapshot(), cluster, profile, weighted=True), PENSTOCK)
+        trial.place(plan)
+        tried[WEIGHTED] = self._flood(WEIGHTED, plan)
+        trial.kill()
+        return Compared(tried, api.upper_bound(problem).scale)
+
+    def _flood(self, name: str, plan: Plan) -> Tried:
+        self.trial.feed(FLOOD_PER_S)
+        self.trial.warm_up(_LEFT_OUT_S)
+        predicted, _ = predict(plan.problem, plan.placement)
+        seen = tuple(self.trial.watch(self.seconds) for _ in range(self.windows))
+        assert predicted.scale is not None
+        tried = Tried(
+            predicted.scale, {load.machine: load.cpu_points for load in predicted.machines}, seen
+        )
+        rates = ", ".join(f"{w.rate_per_s:.1f}" for w in seen)
+        say(f"{name}: {rates} tuples/s, predicted {tried.predicted_per_s:.1f}")
+        return tried
+
+    def _measure(self) -> tuple[Profile, dict[str, float]]:
+        """Costs at several rates, and what each machine uses beside its workers."""
+        trial = self.trial
+        trial.place(_one_of_each_everywhere(trial.snapshot()))
+        trial.feed(FLOOD_PER_S)
+        trial.warm_up(_LEFT_OUT_S)
+        most = trial.watch(_LOOK_S).rate_per_s
+        seen = []
+        for level in _LEVELS:
+            trial.feed(level * most)
+            time.sleep(_SETTLES_S)
+            seen.append(trial.watch(_LEVEL_S))
+        with tempfile.TemporaryDirectory() as folder:
+            write_lines(seen, Path(folder))
+            profile = profile_of(Path(folder))
+        own = {
+            m: statistics.fmean(w.machine_points[m] - w.worker_points[m] for w in seen)
+            for m in seen[0].worker_points
+        }
+        say(f"the even placement carries {most:.1f} tuples/s; machines use {own} beside workers")
+        return profile, own
+
+
+def _problem(snapshot: Snapshot, cluster: Cluster, profile: Profile, *, weighted: bool) -> Problem:
+    """What runs, free to be planned: counts and CPU requests are the schedulers' to choose."""
+    return build([_free(t) for t in snapshot.topologies], cluster, profile, weighted=weighted)
+
+
+def _free(topology: Topology) -> Topology:
+    components = tuple(replace(c, instances=None, cpu_points=None) for c in topology.components)
+    return replace(topology, components=components)
+
+
+def _plan(problem: Problem, scheduler: str) -> Plan:
+    made = api.plan(problem, scheduler).plan
+    if made is None:
+        raise PenstockError(f"{scheduler} found no plan for the lab")
+    return made
+
+
+def _counts(plan: Plan) -> dict[str, int]:
+    counts = plan.placement.counts(len(plan.problem.components))
+    return {
+        component.name: int(count)
+        for component, count in zip(plan.problem.components, counts, strict=True)
+        if component.kind is not Kind.ACKER
+    }
+
+
+def _one_of_each_everywhere(snapshot: Snapshot) -> Plan:
+    problem = build(snapshot.topologies, snapshot.cluster)
+    components, machines = len(problem.components), len(problem.cluster.machines)
+    placement = Placement.of(
+        np.repeat(np.arange(components), machines), np.tile(np.arange(machines), components)
+    )
+    predicted, _ = predict(problem, placement)
+    return Plan(problem, placement, "even", predicted=predicted)
