@@ -17,7 +17,8 @@ demo: setup ## Plan an example topology and show what the plan is worth
 
 test: setup ## Run the tests; choose some with ARGS="-k java"
 	@$(BIN)/python -m pytest -n auto --maxprocesses 8 -m "not spark and not storm" $(ARGS) || [ $$? -eq 5 ]
-	@$(BIN)/python -m pytest -p no:xdist -m "spark or storm" $(ARGS) || [ $$? -eq 5 ]
+	@$(BIN)/python -m pytest -n 2 --dist loadfile -m "spark and not alone" $(ARGS) || [ $$? -eq 5 ]
+	@$(BIN)/python -m pytest -p no:xdist -m "storm or alone" $(ARGS) || [ $$? -eq 5 ]
 	@if command -v mvn >/dev/null && command -v javac >/dev/null; then \
 	    mvn --batch-mode --quiet -f storm-plugin/pom.xml test; \
 	else echo "no Maven or no JDK: the tests of storm-plugin/ are left out"; fi

@@ -32,6 +32,7 @@ def hasty(monkeypatch):
 
 
 @pytest.mark.spark
+@pytest.mark.alone
 @pytest.mark.usefixtures("spark", "hasty")
 def test_the_demo_measures_plans_compares_and_leaves_its_results(run):
     code, out, err = run("demo -o results")

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from tests.builders import SHAPES, cluster, profile, topology
 
-from penstock.engines.spark.circle import Observed, _Watch, predicted_points
+from penstock.engines.spark.circle import Observed, Seen, _Watch, predicted_points
 from penstock.engines.spark.runner import Batch
 from penstock.errors import PenstockError
 from penstock.model.problem import build
@@ -40,6 +40,20 @@ def test_batches_count_once_the_limits_are_on_and_two_more_have_passed():
     assert (found.rows, found.rate_per_s, found.batch_s) == (200, 100.0, 1.0)
 
 
+def test_some_batches_of_a_run_have_their_own_rate_and_cpu():
+    seen = Observed(
+        tuple(
+            Seen(Batch(number, 2.0, (sample("m1", rows, 1.0),)), 2.0, {"m1": cpu_s})
+            for number, (rows, cpu_s) in enumerate([(10.0, 0.2), (40.0, 0.8), (10.0, 0.4)])
+        )
+    )
+    few = seen.where(lambda batch: batch.number != 1)
+    assert (few.rows, few.rate_per_s) == (20, 5.0)
+    # 0.6 s of CPU in 4 s, and 1.4 in 6.
+    assert few.machine_points == pytest.approx({"m1": 15.0})
+    assert seen.machine_points == pytest.approx({"m1": 140 / 6})
+
+
 def test_a_lab_that_does_not_warm_up_is_told():
     watch = _Watch(lab(limited=False), seconds=2.0, patience_until=0.0)
     with pytest.raises(PenstockError, match="did not warm up"):
@@ -57,7 +71,7 @@ def test_the_speed_of_a_machine_is_by_the_clock():
         ),
     )
     # m1: 200 tuples in 100 * 2 ms + 100 * 3 ms; m2: 50 in 50 * 10 ms.
-    found = Observed((batch,), 150, {}).tuples_per_busy_s()
+    found = Observed((Seen(batch, 1.0, {}),)).tuples_per_busy_s()
     assert found == pytest.approx({"m1": 400.0, "m2": 100.0})
 
 
@@ -80,6 +94,7 @@ def test_what_a_machine_uses_beside_its_workers_is_its_own():
                        told("m2", "c", 8.0)))
         for n, p in enumerate((10.0, 20.0))
     )  # fmt: skip
-    found = Observed(batches, 0, {"m1": 22.5, "m2": 8.5}).own_points()
+    used = {"m1": 0.225, "m2": 0.085}
+    found = Observed(tuple(Seen(batch, 1.0, used) for batch in batches)).own_points()
     # 22.5 less a mean of 15 and 5; 8.5 less 8.
     assert found == pytest.approx({"m1": 2.5, "m2": 0.5})

@@ -1,6 +1,7 @@
 """Topologies as PySpark streams: exact results, restarts, divisions, telemetry."""
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -82,6 +83,28 @@ def test_words_are_counted_exactly_also_after_a_restart_under_another_plan(
         entry.tuples for s in batches[0].samples if s.component == "count" for entry in s.inputs
     )
     assert words == second.total()
+
+
+def test_parts_made_at_several_places_meet_at_every_slot(spark, wordcount, tmp_path):
+    graph, code = wordcount
+    source = FileSource(tmp_path / "in", 1)
+    total = text_files(source.folder, 2, seed=5)
+    # Without resource profiles Spark runs these stages anywhere, but place by place all the same.
+    both = (Instance(0, 0.7, "big", "big"), Instance(1, 0.3, "small", "small"))
+    counters = (*both, Instance(2, 0.5, "big", "big"))
+    deployment = Deployment(
+        {
+            "spout": both,
+            "split": both,
+            "count": tuple(replace(i, task=i.task + 4) for i in counters),
+        }
+    )
+    batches = run(spark, graph, code, source, tmp_path / "run", deployment, 2)
+    assert state_of(tmp_path / "run", "count") == dict(total)
+    told = Counter((s.component, s.task) for s in batches[1].samples)
+    assert told == Counter(
+        (name, i.task) for name, mine in deployment.instances.items() for i in mine
+    )
 
 
 def test_a_batch_that_was_committed_is_not_run_again(spark, wordcount, tmp_path):

@@ -21,7 +21,7 @@ from penstock.bench.long_runs import made_once, say
 from penstock.bench.suite import Table
 from penstock.engines.lab.lab import Lab, lab_of
 from penstock.engines.lab.machines import LabMachine, parse_machines
-from penstock.engines.spark.circle import MEASURE_EVERY_S, Circle, Observed, predicted_points
+from penstock.engines.spark.circle import Circle, Observed, predicted_points
 from penstock.engines.spark.code import load_code, shipped_code
 from penstock.engines.spark.commits import Commits
 from penstock.engines.spark.deployment import PlaceBy
@@ -38,8 +38,6 @@ from penstock.model.plan import Plan
 
 #: A batch fills all machines for so long.
 _BATCH_S = 8.0
-#: Between the loads at which costs were measured.
-_OTHER_LEVEL = 0.8
 _STARTS_WITHIN_S = 120.0
 
 
@@ -86,13 +84,8 @@ def _compared(topology: str, machines: str, seconds: float, parts: str) -> Compa
             }
             best = max(sweep, key=lambda number: sweep[number].rate_per_s)
             best_equal = circle.observe("best equal", spark, circle.equal(best), full, seconds)
-            measured = circle.measure_costs(spark, cost)
-            rows = max(sum(s.produced or 0 for s in b.samples) for b in measured.batches)
-            other = circle.observe(
-                "other load", spark, circle.equal(each), RateSource(round(_OTHER_LEVEL * rows)),
-                seconds / 2, every_s=MEASURE_EVERY_S,
-            )  # fmt: skip
-        profile = circle.profile("measure")
+            other = circle.measure_costs(spark, cost)
+        profile = circle.profile()
         plan = circle.plan(profile)
         equally = {machine.name: 1 / len(found) for machine in found}
         predicted = predicted_points(circle.problem(profile), equally, other.rate_per_s)
@@ -310,7 +303,7 @@ def _first_plan(circle: Circle) -> Plan:
     """A plan from a short measurement."""
     with circle.alone() as spark:
         circle.measure_costs(spark, circle.cpu_s_per_tuple(spark))
-    return circle.plan(circle.profile("measure"))
+    return circle.plan(circle.profile())
 
 
 def rate_left_over_predicted(

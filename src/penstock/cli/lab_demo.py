@@ -74,7 +74,7 @@ def command(
                 say("measuring costs at three loads")
                 circle.measure_costs(spark, cost)
             say("fitting costs, on Spark")
-            plan = circle.plan(circle.profile("measure"))
+            plan = circle.plan(circle.profile())
             say("the same topology under the plan")
             with circle.under(plan) as (spark, deployment, places):
                 after = circle.observe("after", spark, deployment, source, seconds, places=places)

@@ -43,22 +43,51 @@ from penstock.telemetry.session import spark_session
 _LEFT_OUT = 2
 _LIMITED_WITHIN_S = 240.0
 _FIRST_LOOK_ROWS, _FIRST_LOOK_LEVELS, _FIRST_LOOK_BATCHES = 15_000, (0.2, 1.0), 8
-#: Costs are measured at these parts of the highest load, in turn, a batch so often.
+MEASURE, _WATCHED = "measure", "watched"
+#: Costs are measured at these parts of the highest load, in turn, a batch so often; and held
+#: against batches of another.
 MEASURE_LEVELS, MEASURE_EVERY_S = (0.2, 0.6, 1.0), 6.0
-#: Long enough to touch three minutes of the clock, which the pipeline asks of a worker's own cost.
-MEASURE_S = 130.0
+OTHER_LEVEL = 0.8
+#: Seven batches of each; the pipeline asks for three minutes of a worker's own cost.
+MEASURE_S = 168.0
 #: The highest load takes this part of the slowest machine; the rest is for Spark's own work.
 _FILL = 0.4
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One batch, and what each machine did from the end of the one before to its end."""
+
+    batch: Batch
+    seconds: float
+    #: By control group.
+    cpu_s: Mapping[str, float]
 
 
 @dataclass(frozen=True)
 class Observed:
     """Batches of one run, watched after warm-up."""
 
-    batches: tuple[Batch, ...]
-    rows: int
-    #: CPU points each machine used meanwhile, by its control group.
-    machine_points: Mapping[str, float]
+    seen: tuple[Seen, ...]
+
+    def where(self, chosen: Callable[[Batch], bool]) -> Observed:
+        """Some of the batches."""
+        return Observed(tuple(one for one in self.seen if chosen(one.batch)))
+
+    @property
+    def batches(self) -> tuple[Batch, ...]:
+        return tuple(one.batch for one in self.seen)
+
+    @property
+    def rows(self) -> int:
+        return sum(_rows_of(batch) for batch in self.batches)
+
+    @property
+    def machine_points(self) -> dict[str, float]:
+        """CPU points that each machine used meanwhile."""
+        seconds = sum(one.seconds for one in self.seen)
+        machines = self.seen[0].cpu_s
+        return {m: 100 * sum(one.cpu_s[m] for one in self.seen) / seconds for m in machines}
 
     @property
     def seconds(self) -> float:
@@ -75,7 +104,8 @@ class Observed:
 
     def own_points(self) -> dict[str, float]:
         """CPU points that each machine used beside the workers: its daemon, above all."""
-        window_ms, used = 0.0, dict.fromkeys(self.machine_points, 0.0)
+        whole = self.machine_points
+        window_ms, used = 0.0, dict.fromkeys(whole, 0.0)
         for batch in self.batches:
             # Each instance tells what its whole worker used.
             workers = {(s.host, s.worker): s.worker_cpu_points or 0.0 for s in batch.samples}
@@ -83,7 +113,7 @@ class Observed:
             window_ms += length_ms
             for (host, _), points in workers.items():
                 used[host] += points * length_ms
-        return {m: self.machine_points[m] - used[m] / window_ms for m in used}
+        return {m: whole[m] - used[m] / window_ms for m in used}
 
     def tuples_per_busy_s(self) -> dict[str, float]:
         """How fast each machine goes through a mix of all components, by the clock."""
@@ -168,13 +198,18 @@ class Circle:
         )  # fmt: skip
         runner.run(watch.is_done)
         found = watch.observed()
-        keep = folder / "watched"
+        self._keep(name, found)
+        self.say(f"{name}: {found.rate_per_s:,.0f} tuples/s, {found.batch_s:.2f} s a batch")
+        return found
+
+    def _keep(self, name: str, found: Observed) -> None:
+        """Set the telemetry of some batches apart, for a profile."""
+        keep = self.folder / name / _WATCHED
+        shutil.rmtree(keep, ignore_errors=True)
         keep.mkdir()
         for batch in found.batches:
             file = f"{batch.number:09d}.jsonl"
-            shutil.copyfile(folder / TELEMETRY / file, keep / file)
-        self.say(f"{name}: {found.rate_per_s:,.0f} tuples/s, {found.batch_s:.2f} s a batch")
-        return found
+            shutil.copyfile(self.folder / name / TELEMETRY / file, keep / file)
 
     def cpu_s_per_tuple(self, spark: SparkSession) -> float:
         """A first idea of what a source tuple costs in all components, to choose batch sizes by."""
@@ -191,15 +226,25 @@ class Circle:
         return max(many - few, 0.1 * many) / rows
 
     def measure_costs(self, spark: SparkSession, cpu_s_per_tuple: float) -> Observed:
-        """Watch a run at three loads, the highest of which fills the slowest machine well."""
+        """Watch a run at three loads, the highest of which fills the slowest machine well.
+
+        Batches at a fourth load come in between and stay out of the profile: what it predicts for
+        them can be held against what they took at the same time. They are what is given back.
+        """
         slowest = min(machine.points for machine in self.lab.machines) / 100
         rows = self._rows(_FILL * slowest * self.slots, cpu_s_per_tuple, MEASURE_EVERY_S)
-        source = RateSource(rows, MEASURE_LEVELS)
+        levels = (*MEASURE_LEVELS, OTHER_LEVEL)
         seen = self.observe(
-            "measure", spark, self.equal(self.slots), source, MEASURE_S, every_s=MEASURE_EVERY_S
-        )
+            MEASURE, spark, self.equal(self.slots), RateSource(rows, levels), MEASURE_S,
+            every_s=MEASURE_EVERY_S,
+        )  # fmt: skip
         self.own_points = seen.own_points()
-        return seen
+
+        def is_other(batch: Batch) -> bool:
+            return _rows_of(batch) == round(OTHER_LEVEL * rows)
+
+        self._keep(MEASURE, seen.where(lambda batch: not is_other(batch)))
+        return seen.where(is_other)
 
     def full_batch(self, cpu_s_per_tuple: float, seconds: float) -> RateSource:
         """As many rows as all machines together go through in so many seconds."""
@@ -210,9 +255,9 @@ class Circle:
         rows = int(cores * seconds / cpu_s_per_tuple)
         return max(1000, rows // 1000 * 1000)
 
-    def profile(self, name: str) -> Profile:
-        """What the pipeline finds in the telemetry of an observation."""
-        return profile_of(self.folder / name / "watched")
+    def profile(self) -> Profile:
+        """What the pipeline finds in the telemetry of the three loads."""
+        return profile_of(self.folder / MEASURE / _WATCHED)
 
     def problem(self, profile: Profile) -> Problem:
         graph = as_spark_runs_it(self.topology)
@@ -250,33 +295,36 @@ class _Watch:
 
     def __init__(self, lab: Lab, seconds: float, patience_until: float) -> None:
         self.lab, self.wanted_s, self.patience_until = lab, seconds, patience_until
-        self.batches: list[Batch] = []
+        self.seen: list[Seen] = []
         self._warm = 0
-        self._began: tuple[float, dict[str, float]] | None = None
-        self._ended: tuple[float, dict[str, float]] | None = None
+        #: Time and CPU at the end of the batch before, once it counts.
+        self._before: tuple[float, dict[str, float]] | None = None
 
     def see(self, batch: Batch) -> None:
-        if self._ended is not None:
+        if self.is_whole:
             return
-        if self._began is not None:
-            self.batches.append(batch)
-            if sum(b.seconds for b in self.batches) >= self.wanted_s:
-                self._ended = time.monotonic(), self.lab.cpu_s()
-            return
-        if all(held.is_limited for held in self.lab.held.values()):
+        now = time.monotonic(), self.lab.cpu_s()
+        if self._before is not None:
+            (began, before), (ended, after) = self._before, now
+            used = {m: after[m] - before[m] for m in after}
+            self.seen.append(Seen(batch, ended - began, used))
+        elif all(held.is_limited for held in self.lab.held.values()):
             self._warm += 1
         if self._warm >= _LEFT_OUT:
-            self._began = time.monotonic(), self.lab.cpu_s()
+            self._before = now
+
+    @property
+    def is_whole(self) -> bool:
+        return sum(one.batch.seconds for one in self.seen) >= self.wanted_s
 
     def is_done(self) -> bool:
-        if self._began is None and time.monotonic() > self.patience_until:
+        if self._before is None and time.monotonic() > self.patience_until:
             raise PenstockError("the lab did not warm up; is something else busy here?")
-        return self._ended is not None
+        return self.is_whole
 
     def observed(self) -> Observed:
-        assert self._began is not None
-        assert self._ended is not None
-        (began, before), (ended, after) = self._began, self._ended
-        rows = sum(s.produced or 0.0 for batch in self.batches for s in batch.samples)
-        points = {m: 100 * (after[m] - before[m]) / (ended - began) for m in after}
-        return Observed(tuple(self.batches), round(rows), points)
+        return Observed(tuple(self.seen))
+
+
+def _rows_of(batch: Batch) -> int:
+    return round(sum(s.produced or 0.0 for s in batch.samples))

@@ -54,6 +54,8 @@ _LOOKS_EVERY_S = 1.0
 #: An executor that crashed is back by then; a machine that is gone is not.
 LOST_AFTER_S = 20.0
 _STOPPED = "@@stopped between two batches@@"
+#: How Spark goes on after saying what happened, and how Python begins to.
+_ABOUT_THE_QUERY, _TRACEBACK = "=== Streaming Query ===", "Traceback (most recent call last):"
 STATE, TELEMETRY, SAMPLES = "state", "telemetry", "samples.jsonl"
 
 
@@ -213,8 +215,11 @@ def _plain(error: Exception) -> PenstockError:
     told = re.search(f"{FAILED}(.*?){FAILED}", str(error), re.DOTALL)
     if told:
         return ComponentFailed(told.group(1))
-    first = next((line.strip() for line in str(error).splitlines() if line.strip()), "no reason")
-    return SparkEndedIt(f"Spark ended the run: {first}")
+    text = str(error).partition(_ABOUT_THE_QUERY)[0]
+    lines = [line.strip() for line in text.splitlines() if line.strip()] or ["no reason"]
+    # Of a traceback of Python's, the last line says what happened.
+    why = lines[-1] if lines[0].endswith(_TRACEBACK) else lines[0]
+    return SparkEndedIt(f"Spark ended the run: {why}")
 
 
 def _write_lines(path: Path, made: list[Sample]) -> None:
