@@ -7,11 +7,11 @@ import json
 
 import pytest
 
-from penstock.bench import core
+from penstock.bench import core, suite
 from penstock.bench.loops import sustainable_scale_by_loops
 from penstock.bench.suite import _SUITES, Result, _entries, _measure, run_suite, suite_names
 from penstock.cli.main import main
-from penstock.errors import UnknownNameError
+from penstock.errors import PenstockError, UnknownNameError
 from penstock.evaluate.capacity import capacity
 from penstock.files.document import read_document
 
@@ -91,3 +91,46 @@ def test_every_suite_names_measures_that_exist(name):
             for entry in _entries(suite, kind, quick):
                 asked = inspect.signature(_measure(entry)).parameters
                 assert set(entry.get("with", {})) <= set(asked)
+
+
+def interrupted_after(monkeypatch, benchmarks: int) -> list[str]:
+    """Ctrl-C while one of the core suite's benchmarks runs; the names of those before."""
+    run, names = suite._run, []
+
+    def one(entry, quick):
+        if len(names) == benchmarks:
+            raise KeyboardInterrupt
+        names.append(entry["name"])
+        return run(entry, quick)
+
+    monkeypatch.setattr(suite, "_run", one)
+    return names
+
+
+def test_ctrl_c_keeps_what_was_measured_before(monkeypatch, capsys):
+    names = interrupted_after(monkeypatch, 1)
+    with pytest.raises(SystemExit) as left:
+        main(["bench", "core", "--quick", "--json"])
+    found = json.loads(capsys.readouterr().out)
+    assert ([row["name"] for row in found["results"]], found["interrupted"]) == (names, True)
+    assert left.value.code == 130
+
+
+def test_a_failure_is_told_at_once_and_the_rest_goes_on(monkeypatch):
+    def one(entry, quick):
+        if entry["name"] == names[0]:
+            raise PenstockError("no such luck")
+        return result(1.0, "", None)
+
+    names = [entry["name"] for entry in _entries(_document("core"), "benchmarks", quick=True)]
+    monkeypatch.setattr(suite, "_run", one)
+    said = []
+    report = run_suite("core", quick=True, progress=said.append)
+    assert report.failures == [f"{names[0]}: no such luck"]
+    assert said[said.index(names[0]) + 1] == "  could not be measured: no such luck"
+    assert len(report.results) == len(names) - 1
+    assert not report.holds
+
+
+def _document(name):
+    return read_document(_SUITES / f"{name}.yaml").value

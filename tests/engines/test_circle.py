@@ -52,6 +52,7 @@ def test_some_batches_of_a_run_have_their_own_rate_and_cpu():
     # 0.6 s of CPU in 4 s, and 1.4 in 6.
     assert few.machine_points == pytest.approx({"m1": 15.0})
     assert seen.machine_points == pytest.approx({"m1": 140 / 6})
+    assert (few + few).machine_points == few.machine_points
 
 
 def test_a_lab_that_does_not_warm_up_is_told():

@@ -11,7 +11,8 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -74,8 +75,6 @@ def _compared(topology: str, machines: str, seconds: float, parts: str) -> Compa
         with circle.alone() as spark:
             cost = circle.cpu_s_per_tuple(spark)
             full = circle.full_batch(cost, _BATCH_S)
-            each = circle.slots
-            alone = circle.observe("alone", spark, circle.equal(each), full, seconds)
             sweep = {
                 number: circle.observe(
                     f"{number} equal", spark, circle.equal(number), full, seconds / 3
@@ -83,15 +82,30 @@ def _compared(topology: str, machines: str, seconds: float, parts: str) -> Compa
                 for number in (int(text) for text in parts.split(","))
             }
             best = max(sweep, key=lambda number: sweep[number].rate_per_s)
-            best_equal = circle.observe("best equal", spark, circle.equal(best), full, seconds)
             other = circle.measure_costs(spark, cost)
         profile = circle.profile()
         plan = circle.plan(profile)
         equally = {machine.name: 1 / len(found) for machine in found}
         predicted = predicted_points(circle.problem(profile), equally, other.rate_per_s)
+        # There and back again: a computer that becomes faster or slower meanwhile favours nobody.
+        equal = {"alone": circle.slots, "best equal": best}
+        there = _by_equal_parts(circle, equal, full, seconds / 2)
         with circle.under(plan) as (spark, deployment, places):
             planned = circle.observe("plan", spark, deployment, full, seconds, places=places)
+        back = _by_equal_parts(circle, dict(reversed(equal.items())), full, seconds / 2)
+        alone, best_equal = (there[name] + back[name] for name in equal)
     return Compared(found, alone, sweep, best, best_equal, planned, plan, other, predicted)
+
+
+def _by_equal_parts(
+    circle: Circle, parts: Mapping[str, int], source: RateSource, seconds: float
+) -> dict[str, Observed]:
+    """Spark without a plan, with one number of equal partitions after the other."""
+    with circle.alone() as spark:
+        return {
+            name: circle.observe(name, spark, circle.equal(number), source, seconds)
+            for name, number in parts.items()
+        }
 
 
 def _circle(lab: Lab, topology: str, folder: Path) -> Circle:
@@ -205,14 +219,18 @@ def _wrong_after_kills(kills: int, files: int, seed: int) -> int:
 
 def _run_until(command: list[str], out: Path, batch: int, more_s: float, *, kill: bool) -> None:
     """Run until this batch is whole and a little longer; then -9, or Ctrl-C."""
-    process = subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
-    )
+    said = out.with_name("said.txt")
+    with said.open("w", encoding="utf-8") as words:
+        process = subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=words, start_new_session=True
+        )
     deadline = time.monotonic() + _STARTS_WITHIN_S
     while Commits(out).last < batch:
         if process.poll() is not None or time.monotonic() > deadline:
-            os.killpg(process.pid, signal.SIGKILL)
-            raise PenstockError(f"the run did not get to batch {batch}")
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            last = " / ".join(said.read_text(encoding="utf-8").splitlines()[-3:])
+            raise PenstockError(f"the run did not get to batch {batch}: {last}")
         time.sleep(0.05)
     time.sleep(more_s)
     if kill:

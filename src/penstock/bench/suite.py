@@ -95,7 +95,7 @@ class Table:
 RESULT_COLUMNS = ["benchmark", "value", "unit", "spread", "goal", "holds"]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Report:
     """What a suite found."""
 
@@ -103,6 +103,8 @@ class Report:
     tables: list[Table]
     #: What could not be measured, and why.
     failures: list[str]
+    #: By Ctrl-C, before everything was measured.
+    interrupted: bool = False
 
     @property
     def holds(self) -> bool:
@@ -122,41 +124,46 @@ def run_suite(
 ) -> Report:
     """Run every table and benchmark of a suite whose name has ``only`` in it, in order.
 
-    One that fails is told and counted; the others are not lost with it.
+    One that fails is told and counted; the others are not lost with it. Nor are they with Ctrl-C.
     """
     if name not in suite_names():
         raise UnknownNameError("benchmark suite", name, suite_names())
     suite: Any = read_document(_SUITES / f"{name}.yaml").value
     report = Report([], [], [])
-    for entry in _entries(suite, "tables", quick):
-        words = " ".join(str(value) for value in entry.get("with", {}).values())
-        title = f"{entry['measure'].replace('_', ' ')} {words}"
-        if only not in title:
-            continue
-        progress(title)
-        try:
-            report.tables.append(_measure(entry)(**entry.get("with", {})))
-        except InputError:
-            raise  # what is missing on this machine is missing for all
-        except PenstockError as error:
-            report.failures.append(f"{title}: {error}")
-    for entry in _entries(suite, "benchmarks", quick):
-        if only not in entry["name"]:
-            continue
-        progress(entry["name"])
-        try:
-            report.results.append(_run(entry, quick))
-        except InputError:
-            raise
-        except PenstockError as error:
-            report.failures.append(f"{entry['name']}: {error}")
-            continue
-        found = report.results[-1]
-        progress(f"  {found.value:.4g} {found.unit} {found.goal_text}")
-    if only and not (report.tables or report.results or report.failures):
+    try:
+        for entry in (*_entries(suite, "tables", quick), *_entries(suite, "benchmarks", quick)):
+            if only in _title(entry):
+                _add(report, entry, quick, progress)
+    except KeyboardInterrupt:
+        report.interrupted = True
+    if only and not (report.interrupted or report.tables or report.results or report.failures):
         names = [entry["name"] for entry in suite["benchmarks"]]
         raise UnknownNameError(f"benchmark of {name} with this in its name", only, names)
     return report
+
+
+def _title(entry: dict[str, Any]) -> str:
+    """A benchmark has a name; a table is known by what it is called with."""
+    words = " ".join(str(value) for value in entry.get("with", {}).values())
+    return str(entry.get("name", f"{entry['measure'].replace('_', ' ')} {words}"))
+
+
+def _add(
+    report: Report, entry: dict[str, Any], quick: bool, progress: Callable[[str], None]
+) -> None:
+    progress(_title(entry))
+    try:
+        if "name" in entry:
+            found = _run(entry, quick)
+            report.results.append(found)
+            progress(f"  {found.value:.4g} {found.unit} {found.goal_text}")
+        else:
+            report.tables.append(_measure(entry)(**entry.get("with", {})))
+    except InputError:
+        raise  # what is missing on this machine is missing for all
+    except PenstockError as error:
+        report.failures.append(f"{_title(entry)}: {error}")
+        progress(f"  could not be measured: {error}")
 
 
 def _entries(suite: dict[str, Any], kind: str, quick: bool) -> Iterator[dict[str, Any]]:

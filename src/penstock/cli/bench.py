@@ -13,7 +13,7 @@ from penstock.bench.suite import Table as FigureTable
 from penstock.cli import options
 from penstock.cli.output import say, show, write_json
 from penstock.cli.report import now
-from penstock.errors import EXIT_DONE, EXIT_FAILURE
+from penstock.errors import EXIT_DONE, EXIT_FAILURE, EXIT_INTERRUPTED
 from penstock.report.made import how_made
 
 
@@ -43,6 +43,7 @@ def command(
         tables = [table.to_dict() for table in report.tables]
         found = {
             "suite": name, "results": rows, "tables": tables, "failures": report.failures,
+            "interrupted": report.interrupted,
         }  # fmt: skip
         write_json({"format": "penstock/bench", "version": 1, **found})
     elif markdown:
@@ -57,6 +58,9 @@ def command(
         show(_against_goals(report.results))
     for failure in report.failures:
         say(f"could not be measured: {failure}")
+    if report.interrupted:
+        say("interrupted; what was measured before is above")
+        return EXIT_INTERRUPTED
     return EXIT_DONE if report.holds else EXIT_FAILURE
 
 

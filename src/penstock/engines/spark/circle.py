@@ -46,10 +46,10 @@ _FIRST_LOOK_ROWS, _FIRST_LOOK_LEVELS, _FIRST_LOOK_BATCHES = 15_000, (0.2, 1.0), 
 MEASURE, _WATCHED = "measure", "watched"
 #: Costs are measured at these parts of the highest load, in turn, a batch so often; and held
 #: against batches of another.
-MEASURE_LEVELS, MEASURE_EVERY_S = (0.2, 0.6, 1.0), 6.0
+MEASURE_LEVELS, MEASURE_EVERY_S = (0.2, 0.6, 1.0), 4.0
 OTHER_LEVEL = 0.8
-#: Seven batches of each; the pipeline asks for three minutes of a worker's own cost.
-MEASURE_S = 168.0
+#: Fifteen batches of each; the pipeline asks for three minutes of a worker's own cost.
+MEASURE_S = 240.0
 #: The highest load takes this part of the slowest machine; the rest is for Spark's own work.
 _FILL = 0.4
 
@@ -73,6 +73,9 @@ class Observed:
     def where(self, chosen: Callable[[Batch], bool]) -> Observed:
         """Some of the batches."""
         return Observed(tuple(one for one in self.seen if chosen(one.batch)))
+
+    def __add__(self, other: Observed) -> Observed:
+        return Observed(self.seen + other.seen)
 
     @property
     def batches(self) -> tuple[Batch, ...]:
