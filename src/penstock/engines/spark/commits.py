@@ -23,8 +23,8 @@ class Commits:
 
     @property
     def last(self) -> int:
-        """The newest batch that is whole; -1 for none."""
-        return max((int(path.stem) for path in self._marks.glob("*.json")), default=-1)
+        """The newest batch that is whole; -1 for none. Drafts begin with a dot."""
+        return max((int(path.stem) for path in self._marks.glob("[0-9]*.json")), default=-1)
 
     def batch(self, number: int) -> Path:
         return self.folder / "batches" / f"{number:0{_DIGITS}d}"
