@@ -1,4 +1,8 @@
-"""Hostile files cost at most two seconds of CPU and 500 MB, start of the program included."""
+"""Hostile files cost at most a few times the CPU of the program's own start, and 500 MB.
+
+Seconds are no measure: on a computer that others use too, the same work takes twice as many of them
+a moment later.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +11,22 @@ from tests.corpus.broken import corpus
 from tests.corpus.hostile import HOSTILE
 from tests.corpus.measured import penstock
 
-_MOST_CPU_S = 2.0
+_MOST_STARTS = 4
 _MOST_MB = 500.0
 
 
+@pytest.fixture(scope="module")
+def start_cpu_s(tmp_path_factory):
+    """What it takes to refuse next to nothing: the most of three times."""
+    folder = tmp_path_factory.mktemp("start")
+    (folder / "small.yaml").write_text("a: 1\n", encoding="utf-8")
+    return max(penstock(folder, "validate", "small.yaml").cpu_s for _ in range(3))
+
+
 @pytest.mark.parametrize(("name", "make", "message"), HOSTILE, ids=lambda part: str(part)[:20])
-def test_a_hostile_file_is_refused_fast_and_in_little_memory(tmp_path, name, make, message):
+def test_a_hostile_file_is_refused_fast_and_in_little_memory(
+    tmp_path, start_cpu_s, name, make, message
+):
     make(tmp_path / name)
     found = penstock(tmp_path, "validate", name)
     assert found.code == 1, found.err[:2000]
@@ -21,7 +35,7 @@ def test_a_hostile_file_is_refused_fast_and_in_little_memory(tmp_path, name, mak
     assert found.err.startswith(f"error: {name}")
     assert message in found.err
     assert len(found.err) < 100_000
-    assert found.cpu_s < _MOST_CPU_S
+    assert found.cpu_s < _MOST_STARTS * start_cpu_s
     assert found.memory_mb < _MOST_MB
 
 
