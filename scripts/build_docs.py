@@ -142,7 +142,7 @@ nothing else: no checks, quarantine, repeats, robust fits, error bars or tables 
 SPARK_INTRO = """\
 ## Spark on unlike machines
 
-Printed by `penstock bench spark --markdown`, kept in `benchmarks/spark.md` because it takes half an
+Printed by `penstock bench spark --markdown`, kept in `benchmarks/spark.md` because it takes an
 hour and a computer of its own: three workers held to 90, 50 and 30 points of a core. What is
 compared is explained in [Topologies on Spark](spark.md).
 """

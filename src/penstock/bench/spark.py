@@ -205,7 +205,8 @@ def wrong_words(
 
 def _wrong_after_kills(kills: int, files: int, seed: int) -> int:
     rng = np.random.default_rng(seed)
-    with tempfile.TemporaryDirectory() as place:
+    # A run that failed may still write there, and why it did is what counts.
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as place:
         folder, out = Path(place) / "in", Path(place) / "run"
         truth = _write_sentences(folder, files, rng)
         command = [sys.executable, "-m", "penstock", "run", "--example", "wordcount", "--files",

@@ -39,6 +39,8 @@ def worker_costs(
         for row in usage.worker_overheads(workers).collect()
         if row["minutes"] >= _FEWEST_MINUTES
     }
+    if not found:
+        return []
     windows = usage.worker_windows(rates).where(F.col("machine_type").isin(sorted(found)))
     lines = _sure_lines(windows)
     found |= {kind: _line(fit) for kind, fit in lines.items()}

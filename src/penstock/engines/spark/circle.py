@@ -43,13 +43,13 @@ from penstock.telemetry.session import spark_session
 _LEFT_OUT = 2
 _LIMITED_WITHIN_S = 240.0
 _FIRST_LOOK_ROWS, _FIRST_LOOK_LEVELS, _FIRST_LOOK_BATCHES = 15_000, (0.2, 1.0), 8
-MEASURE, _WATCHED = "measure", "watched"
+_MEASURE, _WATCHED = "measure", "watched"
 #: Costs are measured at these parts of the highest load, in turn, a batch so often; and held
 #: against batches of another.
-MEASURE_LEVELS, MEASURE_EVERY_S = (0.2, 0.6, 1.0), 4.0
-OTHER_LEVEL = 0.8
+_MEASURE_LEVELS, _MEASURE_EVERY_S = (0.2, 0.6, 1.0), 4.0
+_OTHER_LEVEL = 0.8
 #: Fifteen batches of each; the pipeline asks for three minutes of a worker's own cost.
-MEASURE_S = 240.0
+_MEASURE_S = 240.0
 #: The highest load takes this part of the slowest machine; the rest is for Spark's own work.
 _FILL = 0.4
 
@@ -235,18 +235,18 @@ class Circle:
         them can be held against what they took at the same time. They are what is given back.
         """
         slowest = min(machine.points for machine in self.lab.machines) / 100
-        rows = self._rows(_FILL * slowest * self.slots, cpu_s_per_tuple, MEASURE_EVERY_S)
-        levels = (*MEASURE_LEVELS, OTHER_LEVEL)
+        rows = self._rows(_FILL * slowest * self.slots, cpu_s_per_tuple, _MEASURE_EVERY_S)
+        levels = (*_MEASURE_LEVELS, _OTHER_LEVEL)
         seen = self.observe(
-            MEASURE, spark, self.equal(self.slots), RateSource(rows, levels), MEASURE_S,
-            every_s=MEASURE_EVERY_S,
+            _MEASURE, spark, self.equal(self.slots), RateSource(rows, levels), _MEASURE_S,
+            every_s=_MEASURE_EVERY_S,
         )  # fmt: skip
         self.own_points = seen.own_points()
 
         def is_other(batch: Batch) -> bool:
-            return _rows_of(batch) == round(OTHER_LEVEL * rows)
+            return _rows_of(batch) == round(_OTHER_LEVEL * rows)
 
-        self._keep(MEASURE, seen.where(lambda batch: not is_other(batch)))
+        self._keep(_MEASURE, seen.where(lambda batch: not is_other(batch)))
         return seen.where(is_other)
 
     def full_batch(self, cpu_s_per_tuple: float, seconds: float) -> RateSource:
@@ -260,7 +260,7 @@ class Circle:
 
     def profile(self) -> Profile:
         """What the pipeline finds in the telemetry of the three loads."""
-        return profile_of(self.folder / MEASURE / _WATCHED)
+        return profile_of(self.folder / _MEASURE / _WATCHED)
 
     def problem(self, profile: Profile) -> Problem:
         graph = as_spark_runs_it(self.topology)
