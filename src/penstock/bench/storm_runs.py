@@ -9,7 +9,7 @@ from __future__ import annotations
 import statistics
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,6 +22,7 @@ from penstock.change.in_force import plan_in_force
 from penstock.engines.lab.cluster import with_own_use
 from penstock.engines.lab.lab import lab_of
 from penstock.engines.lab.machines import parse_machines
+from penstock.engines.lab.pace import PaceMeter, pace_measured
 from penstock.engines.lab.profile import profile_of
 from penstock.engines.storm.bridge import open_bridge
 from penstock.engines.storm.lab import start_lab
@@ -43,9 +44,10 @@ _LOOK_S = 40.0
 #: Parts of what the even placement can carry at which costs are measured, each for so long. Up and
 #: down: while Java still warms up, everything becomes cheaper with time.
 _LEVELS, _LEVEL_S = (0.5, 0.25, 0.75, 0.25, 0.75, 0.5), 25.0
-_SETTLES_S = 3.0
+#: What was under way when the rate fell has to drain.
+_SETTLES_S = 8.0
 
-DEFAULT, DEFAULT_EVEN = "Storm's default", "Storm's default, even shuffle"
+DEFAULT = "Storm's default"
 WEIGHTED = "penstock, weighted"
 PENSTOCK = "penstock"
 OTHERS = ("hetero", "rstorm")
@@ -58,6 +60,8 @@ class Tried:
     predicted_per_s: float
     predicted_points: Mapping[str, float]
     windows: tuple[Watched, ...]
+    #: CPU that the same work took meanwhile, over what it took while costs were measured.
+    pace: float
 
     @property
     def rate_per_s(self) -> float:
@@ -99,8 +103,8 @@ def _names(topology: str, *kinds: Kind) -> tuple[str, ...]:
 @made_once
 def compared(topology: str, machines: str, seconds: float, windows: int) -> Compared:
     """Measured, planned and flooded; takes a quarter of an hour."""
-    with trial_of(topology, machines) as trial:
-        return _Comparison(trial, seconds, windows).run()
+    with trial_of(topology, machines) as trial, pace_measured() as meter:
+        return _Comparison(trial, seconds, windows, meter).run()
 
 
 @dataclass
@@ -108,6 +112,8 @@ class _Comparison:
     trial: Trial
     seconds: float
     windows: int
+    meter: PaceMeter
+    _pace_of_costs: float = 1.0
 
     def run(self) -> Compared:
         trial = self.trial
@@ -125,11 +131,11 @@ class _Comparison:
             trial.place(plan)
             tried[scheduler] = self._flood(scheduler, plan)
         trial.kill()
-        for name, load_aware in ((DEFAULT_EVEN, False), (DEFAULT, True)):
-            trial.submit(counts, load_aware=load_aware)
-            snapshot = replace(trial.snapshot(), cluster=cluster)
-            tried[name] = self._flood(name, plan_in_force(snapshot, profile))
-            trial.kill()
+        # Also its shuffle is Storm's own, which sends less to those that lag.
+        trial.submit(counts, load_aware=True)
+        snapshot = replace(trial.snapshot(), cluster=cluster)
+        tried[DEFAULT] = self._flood(DEFAULT, plan_in_force(snapshot, profile))
+        trial.kill()
         trial.submit(counts, weighted=True)
         plan = _plan(_problem(trial.snapshot(), cluster, profile, weighted=True), PENSTOCK)
         trial.place(plan)
@@ -144,11 +150,17 @@ class _Comparison:
         seen = tuple(self.trial.watch(self.seconds) for _ in range(self.windows))
         assert predicted.scale is not None
         tried = Tried(
-            predicted.scale, {load.machine: load.cpu_points for load in predicted.machines}, seen
+            predicted.scale,
+            {load.machine: load.cpu_points for load in predicted.machines},
+            seen,
+            self._pace(seen) / self._pace_of_costs,
         )
         rates = ", ".join(f"{w.rate_per_s:.1f}" for w in seen)
-        say(f"{name}: {rates} tuples/s, predicted {tried.predicted_per_s:.1f}")
+        say(f"{name}: {rates} tuples/s, predicted {tried.predicted_per_s:.1f} ({tried.pace:.2f})")
         return tried
+
+    def _pace(self, seen: Sequence[Watched]) -> float:
+        return statistics.fmean(self.meter.mean_s(w.began, w.ended) for w in seen)
 
     def _measure(self) -> tuple[Profile, dict[str, float]]:
         """Costs at several rates, and what each machine uses beside its workers."""
@@ -162,6 +174,7 @@ class _Comparison:
             trial.feed(level * most)
             time.sleep(_SETTLES_S)
             seen.append(trial.watch(_LEVEL_S))
+        self._pace_of_costs = self._pace(seen)
         with tempfile.TemporaryDirectory() as folder:
             write_lines(seen, Path(folder))
             profile = profile_of(Path(folder))

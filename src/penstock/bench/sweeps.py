@@ -10,11 +10,16 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from functools import lru_cache
+from multiprocessing import get_context
 from pathlib import Path
 
 from penstock.bench.pipeline import BenchmarkFailed
 from penstock.engines.spark.standalone import standalone_cluster
+from penstock.experiments import cells_of, run_cell
+from penstock.files.store import load
+from penstock.files.sweep_file import Sweep
 from penstock.sweep.store import TABLE
 
 _PROBLEMS = (("linear", "nasiri-small"), ("star", "nasiri-small"))
@@ -101,21 +106,34 @@ def killed(cells: int, simulated_s: float, figure: str, repeats: int = 1) -> Ite
         yield {"differ": float(differ), "again": float(again), "shortest": shortest}[figure]
 
 
-@lru_cache(maxsize=2)
-def _workers(cells: int, simulated_s: float) -> tuple[float, float]:
-    """Seconds with one and with two workers of one core."""
-    took = []
+def _with_workers(suite: Path, out: Path, workers: int) -> float:
+    with standalone_cluster(workers, memory_mb=1500) as cluster:
+        return _sweep(suite, out / f"workers-{workers}", cluster.master)
+
+
+def _without_spark(suite: Path, _out: Path, processes: int) -> float:
+    """The same cells in so many plain processes, which is the most that the computer gives."""
+    sweep = load(suite)
+    assert isinstance(sweep, Sweep)  # we wrote it
+    cells = cells_of(sweep)
+    began = time.monotonic()
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        for _ in pool.map(run_cell, cells):
+            pass
+    return time.monotonic() - began
+
+
+def second_worker(
+    cells: int, simulated_s: float, *, spark: bool = True, repeats: int = 1
+) -> Iterator[float]:
+    """How many times as fast two workers are: there and back, as the computer's speed changes."""
+    run = _with_workers if spark else _without_spark
     with tempfile.TemporaryDirectory() as place:
         suite = Path(place) / "suite.json"
         _write_suite(suite, cells, simulated_s)
-        for workers in (1, 2):
-            with standalone_cluster(workers, memory_mb=1500) as cluster:
-                took.append(_sweep(suite, Path(place) / f"workers-{workers}", cluster.master))
-    return took[0], took[1]
-
-
-def second_worker(cells: int, simulated_s: float, repeats: int = 1) -> Iterator[float]:
-    """How many times as fast two workers are."""
-    for _ in range(repeats):
-        one, two = _workers(cells, simulated_s)
-        yield one / two
+        for number in range(repeats):
+            took = [
+                run(suite, Path(place) / f"{number}-{turn}", workers)
+                for turn, workers in enumerate((1, 2, 2, 1))
+            ]
+            yield (took[0] + took[3]) / (took[1] + took[2])

@@ -19,6 +19,7 @@ from pyspark.sql import SparkSession
 
 from penstock.engines.lab.cluster import lab_cluster, with_own_use
 from penstock.engines.lab.lab import Lab
+from penstock.engines.lab.pace import PaceMeter
 from penstock.engines.lab.profile import profile_of
 from penstock.engines.spark.code import Code
 from penstock.engines.spark.deployment import Deployment, Instance, PlaceBy
@@ -62,6 +63,8 @@ class Seen:
     seconds: float
     #: By control group.
     cpu_s: Mapping[str, float]
+    #: Time of day.
+    ended: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -104,6 +107,11 @@ class Observed:
     def batch_s(self) -> float:
         """Median time of a batch: what a tuple waits for its result."""
         return statistics.median(batch.seconds for batch in self.batches)
+
+    def pace(self, meter: PaceMeter) -> float:
+        """CPU that a meter's work took on average while these batches ran."""
+        each = [meter.mean_s(one.ended - one.seconds, one.ended) for one in self.seen]
+        return statistics.fmean(each)
 
     def own_points(self) -> dict[str, float]:
         """CPU points that each machine used beside the workers: its daemon, above all."""
@@ -310,7 +318,7 @@ class _Watch:
         if self._before is not None:
             (began, before), (ended, after) = self._before, now
             used = {m: after[m] - before[m] for m in after}
-            self.seen.append(Seen(batch, ended - began, used))
+            self.seen.append(Seen(batch, ended - began, used, time.time()))
         elif all(held.is_limited for held in self.lab.held.values()):
             self._warm += 1
         if self._warm >= _LEFT_OUT:

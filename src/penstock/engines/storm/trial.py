@@ -51,6 +51,9 @@ class Watched:
     machine_points: Mapping[str, float]
     worker_points: Mapping[str, float]
     lines: Sequence[Mapping[str, Any]]
+    #: Times of day.
+    began: float
+    ended: float
 
 
 @dataclass
@@ -172,6 +175,8 @@ class Trial:
             machine_points={m: 100 * (after[m] - before[m]) / (ended - began) for m in after},
             worker_points=_worker_points(lines),
             lines=lines,
+            began=began,
+            ended=ended,
         )
 
     def whole_lines(self, since_s: float) -> list[dict[str, Any]]:
