@@ -7,10 +7,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from penstock.engines.spark.instance import ID, Component, Remembered, Stage, Subscriber, _Run
+from penstock.engines.spark.dealing import FROM_SOURCE, Deal
+from penstock.engines.spark.instance import Component, Remembered, Stage, Subscriber, _Run
 from penstock.engines.spark.packets import NOTE, PACKET, TARGET, TO, Packer
 from penstock.model.topology import Grouping
 
+NUMBER = pa.schema([("value", pa.int64())])
 WORD = pa.schema([("word", pa.string())])
 COUNT = pa.schema([("word", pa.string()), ("count", pa.int64())])
 
@@ -26,21 +28,26 @@ def counter(files=None, alike=True, shares=(1.0,), tasks=(4,), function=counted)
     return Component("count", function, False, {"default": COUNT}, {}, tasks, known)
 
 
-def worked(folder, components, batches, *, number=0, source=False):
+def worked(folder, components, batches, *, number=0):
     """All components of one segment, at work on batches; packets and notes."""
     names = tuple(made.name for made in components)
     stage = Stage(
         slots=((names, number),),
         components={made.name: made for made in components},
-        schemas={"split/default": WORD},
+        schemas={"split/default": WORD, FROM_SOURCE: NUMBER},
         machine_type="old",
         folder=str(folder),
-        takes_source=source,
     )
     out = list(_Run(stage, names, number, attempt=0).work(iter(batches)))
     table = pa.Table.from_batches(out).to_pylist()
     notes = [json.loads(row[NOTE]) for row in table if row[NOTE]]
     return [row for row in table if row[PACKET] is not None], {n["component"]: n for n in notes}
+
+
+def numbers(*values, to):
+    """Source rows on their way to the one instance of a spout."""
+    rows = pa.RecordBatch.from_pydict({"value": list(values)}, schema=NUMBER)
+    return list(Deal(lambda read: [read], (to,), (0,), (1.0,)).dealt(iter([rows]), task=0))
 
 
 def packets(*words, task=1):
@@ -105,24 +112,21 @@ def test_small_packets_of_one_stream_make_one_call(tmp_path):
 
 
 def test_components_of_a_segment_work_one_after_the_other(tmp_path):
-    number = pa.schema([("value", pa.int64())])
-
     def doubled(rows):
         return rows.assign(value=rows["value"] * 2)
 
-    read = Component("read", None, False, {"default": number},
+    read = Component("read", None, False, {"default": NUMBER},
                      {"default": (Subscriber("twice"),)}, (0,))  # fmt: skip
     to = Subscriber("next", (10, 11), Grouping.SHUFFLE, (), (0.75, 0.25))
-    twice = Component("twice", doubled, False, {"default": number}, {"default": (to,)}, (1,))
-    source = pa.RecordBatch.from_pydict({"value": [1, 2, 3, 4], ID: [0, 1, 2, 3]})
-    sent, notes = worked(tmp_path, [read, twice], [source], source=True)
+    twice = Component("twice", doubled, False, {"default": NUMBER}, {"default": (to,)}, (1,))
+    sent, notes = worked(tmp_path, [read, twice], numbers(1, 2, 3, 4, to="read"))
     rows = {
-        p[TO]: pa.ipc.read_record_batch(pa.py_buffer(p[PACKET]), number).to_pydict()["value"]
+        p[TO]: pa.ipc.read_record_batch(pa.py_buffer(p[PACKET]), NUMBER).to_pydict()["value"]
         for p in sent
     }
     assert rows == {10: [2, 4, 6], 11: [8]}
     assert {p[TARGET] for p in sent} == {"next"}
-    assert notes["read"]["inputs"][""][0] == 4
+    assert notes["read"]["inputs"][FROM_SOURCE][0] == 4
     assert notes["twice"]["inputs"]["read/default"][0] == 4
 
 
@@ -131,12 +135,10 @@ def test_cpu_is_charged_to_the_component_that_used_it(tmp_path):
         sum(i * i for i in range(2_000_000))
         return rows
 
-    number = pa.schema([("value", pa.int64())])
-    idle = Component("idle", None, False, {"default": number},
+    idle = Component("idle", None, False, {"default": NUMBER},
                      {"default": (Subscriber("busy"),)}, (0,))  # fmt: skip
-    made = Component("busy", busy, False, {"default": number}, {}, (1,))
-    source = pa.RecordBatch.from_pydict({"value": [1], ID: [0]})
-    _, notes = worked(tmp_path, [idle, made], [source], source=True)
+    made = Component("busy", busy, False, {"default": NUMBER}, {}, (1,))
+    _, notes = worked(tmp_path, [idle, made], numbers(1, to="idle"))
     assert notes["busy"]["cpu_s"] > 5 * notes["idle"]["cpu_s"]
     assert notes["busy"]["wall_s"] > 0
 

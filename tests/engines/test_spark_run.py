@@ -14,7 +14,7 @@ from penstock.engines.spark.code import load_code, shipped_code
 from penstock.engines.spark.deployment import Deployment, Instance
 from penstock.engines.spark.hashing import hash_of_int
 from penstock.engines.spark.runner import Runner, SparkEndedIt
-from penstock.engines.spark.sources import FileSource, KafkaSource, RateSource
+from penstock.engines.spark.sources import FileSource, RateSource
 from penstock.model.topology import Grouping, Kind
 
 pytestmark = pytest.mark.spark
@@ -200,16 +200,6 @@ def test_every_shipped_topology_runs_and_counts_what_it_takes_in(spark, name, tm
         if stream.grouping is Grouping.ALL:
             copies = sum(s.component == stream.target for s in batch.samples)
         assert arrived == copies * put_out.get((stream.source, stream.name), 0.0)
-
-
-def test_values_of_a_topic_are_told_apart_by_partition_and_offset(spark):
-    rows = spark.createDataFrame(
-        [("a", 0, 5), ("b", 1, 5), ("c", 1, 6), ("d", 3, 2**40)],
-        "value string, partition int, offset bigint",
-    )
-    numbered = KafkaSource("kafka://broker:9092/topic", 10).numbered(rows).collect()
-    # The partition stands above 44 bits for the offset.
-    assert [row._id for row in numbered] == [5, 2**44 + 5, 2**44 + 6, 3 * 2**44 + 2**40]
 
 
 def test_what_ends_spark_is_told_in_one_line(spark, wordcount, tmp_path):

@@ -39,17 +39,34 @@ def compiled(function: _F) -> _F:
     # numba makes its settings as it starts, out of sight of type checkers.
     settings_of_numba: Any = config
     before = settings_of_numba.CACHE_DIR
-    # On a Spark executor the code is in an archive under another name each time: nothing to keep.
-    keep = Path(function.__code__.co_filename).is_file()
     # Only while numba looks for a place; what others compile is none of our business.
     settings_of_numba.CACHE_DIR = before or str(_folder())
     try:
-        made: _F = njit(cache=keep, **settings)(function)
-    except RuntimeError:  # no place to write to: compiled anew in every process
+        made: _F = njit(cache=True, **settings)(_with_a_source(function))
+    except (RuntimeError, OSError):  # no place to write to: compiled anew in every process
         made = njit(**settings)(function)
     finally:
         settings_of_numba.CACHE_DIR = before
     return made
+
+
+def _with_a_source(function: _F) -> _F:
+    """The function as it is, or with a copy of its source for numba to look at.
+
+    On a Spark executor our code is in an archive, under another name in every session. numba keeps
+    what it compiles by the source file's name, age and size.
+    """
+    given = Path(function.__code__.co_filename)
+    if not given.is_file():
+        copy = _folder() / "sources" / given.name
+        if not copy.is_file():
+            source = (resources.files(__package__) / given.name).read_bytes()
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            draft = copy.with_name(f"{given.name}.{os.getpid()}")
+            draft.write_bytes(source)
+            draft.replace(copy)
+        function.__code__ = function.__code__.replace(co_filename=str(copy))
+    return function
 
 
 def is_compiled() -> bool:

@@ -1,7 +1,7 @@
 """One batch through a topology: level after level, each a stage for every place it runs at.
 
-Spark deals source rows to the spouts' instances; from there on rows travel as packets. What a stage
-puts out is kept by Spark until the batch is done, because stages at different places read it.
+Source rows are packed once, for the spouts' instances at all places; rows travel as packets. What a
+stage puts out is kept by Spark until the batch is done, because stages at different places read it.
 Parts that ran at different places meet only behind a shuffle: Spark refuses one stage with two
 resource profiles. Their shuffles are alike, so that Spark joins them partition by partition.
 """
@@ -14,18 +14,20 @@ from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from pathlib import Path
 
-import numpy as np
+import pyarrow as pa
 from pyspark import StorageLevel, inheritable_thread_target
 from pyspark.resource import ResourceProfile
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from penstock.engines.spark.code import Code
+from penstock.engines.spark.dealing import FROM_SOURCE, Deal
 from penstock.engines.spark.deployment import Deployment
-from penstock.engines.spark.instance import ID, Component, Remembered, Stage, Subscriber
+from penstock.engines.spark.instance import Component, Remembered, Stage, Subscriber
 from penstock.engines.spark.layout import Layout, Slot, lay_out, spouts
 from penstock.engines.spark.packets import NOTE, ORDER, PACKETS_DDL, TO
 from penstock.engines.spark.payloads import Payloads
+from penstock.engines.spark.sources import Source
 from penstock.errors import Finding, InputError
 from penstock.model.topology import Grouping, Stream, Topology
 
@@ -40,16 +42,23 @@ class Dataflow:
     #: How Spark gets a stage to a place; without, it runs anywhere.
     profiles: Mapping[str, ResourceProfile] = field(default_factory=dict)
 
-    def run(self, source: DataFrame, known: Mapping[str, Remembered], folder: Path) -> list[str]:
+    def run(
+        self, source: Source, batch: DataFrame, known: Mapping[str, Remembered], folder: Path
+    ) -> list[str]:
         """Take the rows of one batch through all components; what each instance has to tell."""
+        dealt = self._dealt(source, batch)
+        if len(self.layout.places_of(0)) > 1:
+            dealt = dealt.persist(StorageLevel.MEMORY_AND_DISK)
         kept: list[list[DataFrame]] = []
         told: list[str] = []
         try:
             for level in range(len(self.layout.levels)):
-                kept.append(self._started(level, source, kept, known, folder))
+                senders = self._senders(level)
+                before = [part for sender in senders for part in kept[sender]] or [dealt]
+                kept.append(self._started(level, before, known, folder, source.schema))
                 told += _notes(kept[-1])
         finally:
-            for part in (part for parts in kept for part in parts):
+            for part in (dealt, *(part for parts in kept for part in parts)):
                 part.unpersist()
         return told
 
@@ -68,49 +77,52 @@ class Dataflow:
     def _started(
         self,
         level: int,
-        source: DataFrame,
-        before: Sequence[Sequence[DataFrame]],
+        before: Sequence[DataFrame],
         known: Mapping[str, Remembered],
         folder: Path,
+        source: pa.Schema,
     ) -> list[DataFrame]:
         """One frame for each place of a level."""
-        senders = {self.layout.level_of(self.layout.segment_of(s)) for s in self._senders(level)}
         found = []
         for place in self.layout.places_of(level):
             slots = self.layout.slots_at(level, place)
-            if level == 0:
-                rows = self._dealt(source, slots).sortWithinPartitions(ID).drop(TO)
-            else:
-                parts = [part for sender in sorted(senders) for part in before[sender]]
-                rows = reduce(DataFrame.unionByName, [_for_slots(part, slots) for part in parts])
-                rows = rows.sortWithinPartitions(ORDER)
-            stage = self._stage(level, slots, known, folder)
-            out = rows.mapInArrow(stage, PACKETS_DDL, profile=self.profiles.get(place))
+            rows = reduce(DataFrame.unionByName, [_for_slots(part, slots) for part in before])
+            stage = self._stage(slots, known, folder, source)
+            out = rows.sortWithinPartitions(ORDER).mapInArrow(
+                stage, PACKETS_DDL, profile=self.profiles.get(place)
+            )
             found.append(out.persist(StorageLevel.MEMORY_AND_DISK))
         return found
 
-    def _senders(self, level: int) -> set[str]:
+    def _senders(self, level: int) -> list[int]:
+        """Levels whose packets this one reads; none for the first, which reads the source's."""
         mine = {name for s in self.layout.levels[level] for name in self.layout.segments[s]}
-        return {
+        sources = {
             s.source for s in self._streams if s.target in mine and not self.layout.is_chained(s)
         }
+        return sorted({self.layout.level_of(self.layout.segment_of(name)) for name in sources})
 
-    def _dealt(self, source: DataFrame, slots: Sequence[Slot]) -> DataFrame:
-        """Source rows on their way to the spouts' instances at one place."""
+    def _dealt(self, source: Source, batch: DataFrame) -> DataFrame:
+        """Source rows as packets for the spouts' instances."""
         names = spouts(self.topology, self.deployment.instances)
         weights = {c.name: c.share for c in self.topology.components if c.name in names}
-        total = sum(weights.values())
+        components: list[str] = []
         addresses: list[int] = []
         shares: list[float] = []
         for name in names:
+            mine = self.deployment.shares(name)
+            components += [name] * len(mine)
             addresses += self.layout.addresses(name)
-            shares += [weights[name] / total * share for share in self.deployment.shares(name)]
-        mine = [slot.address for slot in slots]
-        rows = source.withColumn(TO, _by_share(F.col(ID), shares, addresses))
-        return rows.where(F.col(TO).isin(mine)).repartition(len(mine), F.col(TO))
+            shares += [weights[name] * share for share in mine]
+        deal = Deal(source.unfolded, tuple(components), tuple(addresses), tuple(shares))
+        return batch.mapInArrow(deal, PACKETS_DDL)
 
     def _stage(
-        self, level: int, slots: Sequence[Slot], known: Mapping[str, Remembered], folder: Path
+        self,
+        slots: Sequence[Slot],
+        known: Mapping[str, Remembered],
+        folder: Path,
+        source: pa.Schema,
     ) -> Stage:
         segments = [self.layout.segments[slot.segment] for slot in slots]
         names = {name for segment in segments for name in segment}
@@ -123,10 +135,10 @@ class Dataflow:
                 f"{s.source}/{s.name}": self.payloads.streams(s.source)[s.name]
                 for s in self._streams
                 if s.target in names
-            },
+            }
+            | {FROM_SOURCE: source},
             machine_type=kinds.pop() if len(kinds) == 1 else "",
             folder=str(folder),
-            takes_source=level == 0,
         )
 
     def _component(self, name: str, known: Mapping[str, Remembered]) -> Component:
@@ -199,20 +211,3 @@ def _notes(parts: Sequence[DataFrame]) -> list[str]:
         # Wrapped anew for each: a wrapper takes the local properties of now with it.
         asked = [threads.submit(inheritable_thread_target(session)(told), part) for part in parts]
         return [text for answer in asked for text in answer.result()]
-
-
-def _by_share(column: Column, shares: Sequence[float], addresses: Sequence[int]) -> Column:
-    """The address whose part of the shares a row's hash falls into."""
-    parts = 1 << 24
-    ends = np.round(np.cumsum(shares) / np.sum(shares) * parts).astype(int).tolist()
-    part = F.pmod(F.xxhash64(column), F.lit(parts))
-
-    def chosen(first: int, last: int) -> Column:
-        if first == last:
-            return F.lit(addresses[first]).cast("int")
-        middle = (first + last) // 2
-        return F.when(part < ends[middle], chosen(first, middle)).otherwise(
-            chosen(middle + 1, last)
-        )
-
-    return chosen(0, len(addresses) - 1)

@@ -26,8 +26,6 @@ from penstock.engines.spark.packets import Packer, note, unpacked
 from penstock.engines.spark.parts import Part
 from penstock.model.topology import Grouping
 
-#: Tells source rows apart; not the user's.
-ID = "_id"
 #: Around the one line that says how a user's function failed.
 FAILED = "@@component failed@@"
 
@@ -83,7 +81,6 @@ class Stage:
     machine_type: str
     #: Where this batch's results and state go.
     folder: str
-    takes_source: bool
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from pyspark import TaskContext
@@ -137,15 +134,9 @@ class _Run:
 
     def work(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         first = self.meter.now
-        if self.stage.takes_source:
-            for batch in batches:
-                rows = batch.drop_columns([ID]) if ID in batch.schema.names else batch
-                yield from self._one(first, "", rows)
-                self.meter.charge(first)
-        else:
-            for sender, target, rows in unpacked(batches, self.stage.schemas):
-                yield from self._one(target, sender, rows)
-                self.meter.charge(first)
+        for sender, target, rows in unpacked(batches, self.stage.schemas):
+            yield from self._one(target, sender, rows)
+            self.meter.charge(first)
         for name, mine in self.working.items():
             self.meter.charge(name)
             for packer, _division in mine.packers.values():

@@ -28,6 +28,13 @@ from penstock.engines.spark.deployment import ANYWHERE, Deployment
 from penstock.errors import Finding, InputError
 
 EXECUTOR_MB = 600
+#: Beside the instances, for handing on what they have put out: another machine waits for it, and
+#: behind a long-running instance it would wait for that.
+_HANDING_ON = 1
+#: For stages of no place, which read the input.
+_READING = 1
+#: Cores that a worker must offer beyond those its instances use.
+MORE_CORES = _HANDING_ON + _READING
 _ARRIVES_WITHIN_S = 120.0
 _STANDALONE = "spark://"
 
@@ -95,7 +102,7 @@ class Places:
             if place == ANYWHERE or place in self.profiles:
                 continue
             instances = [i for mine in deployment.instances.values() for i in mine]
-            cores = max(i.cores for i in instances if i.place == place)
+            cores = max(i.cores for i in instances if i.place == place) + _HANDING_ON
             executor = ExecutorResourceRequests().cores(cores).memory(f"{EXECUTOR_MB}m")
             executor.resource(resource_name(place), 1)
             task = TaskResourceRequests().cpus(1)
@@ -137,8 +144,8 @@ def _nobody_at(places: Sequence[str]) -> InputError:
         *(
             Finding(
                 f"no worker has room for instances on {place}: the settings of a worker there must "
-                f"have spark.worker.resource.{resource_name(place)}.amount 2, and it must have 2 "
-                f"cores and {needed} MB free (docs/spark.md)"
+                f"have spark.worker.resource.{resource_name(place)}.amount 2, and it must have "
+                f"{1 + MORE_CORES} cores or more and {needed} MB free (docs/spark.md)"
             )
             for place in places
         )

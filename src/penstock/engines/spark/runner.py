@@ -158,7 +158,7 @@ class Runner:
         profiles = self.places.profiles if self.places else {}
         flow = Dataflow(self.topology, self.code, deployment, profiles)
         memory = Memory(flow, commits)
-        told = flow.run(self.source.numbered(rows), memory.known(), folder)
+        told = flow.run(self.source, rows, memory.known(), folder)
         now = time.monotonic()
         # Batches at fixed times stand for the time between them, others for what they took.
         seconds = max(self.every_s, now - began) if self.every_s else now - self._before

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from penstock.engines.spark.instance import ID
+from penstock.engines.spark.packets import ROWS
 from penstock.errors import Finding, InputError
 from penstock.telemetry.source import kafka_stream
 
 VALUE = "value"
-#: Offsets of one partition of a topic fit into so many bits.
-_OFFSET_BITS = 44
+_TEXT = pa.schema([(VALUE, pa.string())])
 
 
 @dataclass(frozen=True)
@@ -22,29 +24,38 @@ class RateSource:
     """Numbers from 0 on, so many in each batch; a batch that is run again has the same.
 
     With ``levels``, batches in turn leave out all but that part of them: at several loads, what a
-    tuple costs can be told from what a batch costs.
+    tuple costs can be told from what a batch costs. Spark itself makes only tickets, each for ten
+    thousand numbers: making those one by one takes it as long as some topologies work on them.
     """
 
     rows_per_batch: int
     levels: tuple[float, ...] = (1.0,)
 
+    schema = pa.schema([(VALUE, pa.int64())])
+
+    @property
+    def _tickets(self) -> int:
+        """In a batch."""
+        return -(-self.rows_per_batch // ROWS)
+
     def stream(self, spark: SparkSession) -> DataFrame:
         return (
             spark.readStream.format("rate-micro-batch")
-            .option("rowsPerBatch", self.rows_per_batch)
+            .option("rowsPerBatch", self._tickets)
             .option("numPartitions", max(1, spark.sparkContext.defaultParallelism))
             .load()
             .select(VALUE)
         )
 
-    def numbered(self, batch: DataFrame) -> DataFrame:
-        """The rows of a batch, told apart."""
-        if len(set(self.levels)) > 1:
-            rows = F.lit(self.rows_per_batch)
-            counts = F.array(*[F.lit(round(level * self.rows_per_batch)) for level in self.levels])
-            turn = F.pmod(F.floor(F.col(VALUE) / rows), F.lit(len(self.levels))) + 1
-            batch = batch.where(F.pmod(VALUE, rows) < F.element_at(counts, turn.cast("int")))
-        return batch.withColumn(ID, F.col(VALUE))
+    def unfolded(self, read: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """The numbers that tickets stand for."""
+        for ticket in read.column(VALUE).to_pylist():
+            batch, turn = divmod(ticket, self._tickets)
+            count = round(self.levels[batch % len(self.levels)] * self.rows_per_batch)
+            first, last = turn * ROWS, min((turn + 1) * ROWS, count)
+            if first < last:
+                numbers = batch * self.rows_per_batch + np.arange(first, last, dtype=np.int64)
+                yield pa.RecordBatch.from_arrays([pa.array(numbers)], schema=self.schema)
 
     @property
     def about(self) -> str:
@@ -61,6 +72,8 @@ class FileSource:
     folder: Path
     files_per_batch: int
 
+    schema = _TEXT
+
     def stream(self, spark: SparkSession) -> DataFrame:
         if not self.folder.is_dir():
             raise InputError(Finding("is no folder of text files", str(self.folder)))
@@ -71,9 +84,9 @@ class FileSource:
             .select(VALUE)
         )
 
-    def numbered(self, batch: DataFrame) -> DataFrame:
-        """The rows of a batch, told apart; a batch that is run again has the same files."""
-        return batch.withColumn(ID, F.monotonically_increasing_id())
+    def unfolded(self, read: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Lines as they are; a batch that is run again has the same files."""
+        yield read
 
     @property
     def about(self) -> str:
@@ -88,15 +101,16 @@ class KafkaSource:
     location: str
     rows_per_batch: int
 
+    schema = _TEXT
+
     def stream(self, spark: SparkSession) -> DataFrame:
         return kafka_stream(spark, self.location, self.rows_per_batch).select(
-            F.col("value").cast("string").alias(VALUE), "partition", "offset"
+            F.col("value").cast("string").alias(VALUE)
         )
 
-    def numbered(self, batch: DataFrame) -> DataFrame:
-        """The rows of a batch, told apart by where the topic has them."""
-        place = F.shiftleft(F.col("partition").cast("long"), _OFFSET_BITS) + F.col("offset")
-        return batch.select(VALUE, place.alias(ID))
+    def unfolded(self, read: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Values as they are; a batch that is run again has the same offsets."""
+        yield read
 
     @property
     def about(self) -> str:

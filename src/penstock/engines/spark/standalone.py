@@ -22,7 +22,7 @@ from penstock.engines.lab.daemons import Daemons, free_port, listens
 from penstock.engines.lab.groups import ControlGroup
 from penstock.engines.lab.lab import Lab
 from penstock.engines.spark.machine import MACHINE_TYPE_VARIABLE, MACHINE_VARIABLE
-from penstock.engines.spark.placement import EXECUTOR_MB, resource_name
+from penstock.engines.spark.placement import EXECUTOR_MB, MORE_CORES, resource_name
 from penstock.telemetry.session import require_spark
 
 _HOST = "127.0.0.1"
@@ -67,8 +67,7 @@ def start_lab(lab: Lab) -> str:
             lab.daemons,
             master,
             machine.name,
-            # One more for stages that are bound to no machine type, such as reading the input.
-            lab.slots(machine) + 1,
+            lab.slots(machine) + MORE_CORES,
             _EXECUTORS_PER_WORKER * _ROOM_PER_EXECUTOR_MB,
             group=lab.group(machine.name),
             machine_type=machine.type,
