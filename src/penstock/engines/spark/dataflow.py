@@ -9,7 +9,7 @@ resource profiles. Their shuffles are alike, so that Spark joins them partition 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from pathlib import Path
@@ -52,11 +52,15 @@ class Dataflow:
         kept: list[list[DataFrame]] = []
         told: list[str] = []
         try:
-            for level in range(len(self.layout.levels)):
-                senders = self._senders(level)
-                before = [part for sender in senders for part in kept[sender]] or [dealt]
-                kept.append(self._started(level, before, known, folder, source.schema))
-                told += _notes(kept[-1])
+            with ThreadPoolExecutor(len(self.deployment.places)) as threads:
+                asked: list[Future[list[str]]] = []
+                for level in range(len(self.layout.levels)):
+                    before = [p for sender in self._senders(level) for p in kept[sender]] or [dealt]
+                    # The level before is still at work. Between the two, all machines would wait.
+                    kept.append(self._made_ready(level, before, known, folder, source.schema))
+                    told += _answers(asked)
+                    asked = _asked(kept[-1], threads)
+                told += _answers(asked)
         finally:
             for part in (dealt, *(part for parts in kept for part in parts)):
                 part.unpersist()
@@ -74,7 +78,7 @@ class Dataflow:
 
     # -- stages -----------------------------------------------------------------------------------
 
-    def _started(
+    def _made_ready(
         self,
         level: int,
         before: Sequence[DataFrame],
@@ -198,16 +202,16 @@ def _for_slots(part: DataFrame, slots: Sequence[Slot]) -> DataFrame:
     return part.where(F.col(TO).isin(mine)).repartition(len(mine), F.col(TO))
 
 
-def _notes(parts: Sequence[DataFrame]) -> list[str]:
+def _asked(parts: Sequence[DataFrame], threads: ThreadPoolExecutor) -> list[Future[list[str]]]:
     """What every instance has to tell; asking for it makes a level work, all places at once."""
 
     def told(part: DataFrame) -> list[str]:
         return [row[0] for row in part.where(F.col(NOTE).isNotNull()).select(NOTE).collect()]
 
-    if len(parts) == 1:
-        return told(parts[0])
     session = parts[0].sparkSession
-    with ThreadPoolExecutor(len(parts)) as threads:
-        # Wrapped anew for each: a wrapper takes the local properties of now with it.
-        asked = [threads.submit(inheritable_thread_target(session)(told), part) for part in parts]
-        return [text for answer in asked for text in answer.result()]
+    # Wrapped anew for each: a wrapper takes the local properties of now with it.
+    return [threads.submit(inheritable_thread_target(session)(told), part) for part in parts]
+
+
+def _answers(asked: Sequence[Future[list[str]]]) -> list[str]:
+    return [text for answer in asked for text in answer.result()]

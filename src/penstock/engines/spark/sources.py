@@ -16,6 +16,8 @@ from penstock.errors import Finding, InputError
 from penstock.telemetry.source import kafka_stream
 
 VALUE = "value"
+#: Tasks that unfold tickets: it is little work, and each task costs some.
+_READERS = 2
 _TEXT = pa.schema([(VALUE, pa.string())])
 
 
@@ -42,7 +44,7 @@ class RateSource:
         return (
             spark.readStream.format("rate-micro-batch")
             .option("rowsPerBatch", self._tickets)
-            .option("numPartitions", max(1, spark.sparkContext.defaultParallelism))
+            .option("numPartitions", _READERS)
             .load()
             .select(VALUE)
         )
