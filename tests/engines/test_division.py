@@ -1,11 +1,10 @@
 """Rows divided among instances: by shares, by key, to all, to one."""
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pytest
 
-from penstock.engines.spark.division import Division, by_key, dealt
+from penstock.engines.spark.division import Division
 from penstock.model.topology import Grouping
 
 
@@ -63,17 +62,12 @@ def test_keys_are_dealt_in_proportion_to_the_shares():
     assert len(found[2]) == pytest.approx(2_000, abs=170)
 
 
-def test_parts_are_dealt_to_the_last_one():
-    parts = dealt([0.5, 0.25, 0.25])
-    assert np.bincount(parts).tolist() == [8192, 4096, 4096]
-    assert np.bincount(dealt([1, 1, 1])).sum() == 1 << 14
-
-
-def test_text_hashes_alike_from_arrow_and_from_either_kind_of_pandas():
-    words = ["a", "bb", "straße", ""]
-    parts = dealt([1] * 7)
-    arrow = by_key(pa.RecordBatch.from_pydict({"w": words}), parts)
-    for dtype in (object, "string"):
-        assert by_key(pd.DataFrame({"w": pd.Series(words, dtype=dtype)}), parts).tolist() == (
-            arrow.tolist()
-        )
+def test_what_was_dealt_by_key_is_counted_part_by_part():
+    division = Division(Grouping.FIELDS, ("n",), (0.5, 0.5))
+    for _ in range(3):
+        list(division.divided(rows(2)))
+    total, hot = division.counted()
+    assert total == 6
+    # Two keys, three times each; they are in different parts.
+    assert [number for _part, number in hot] == [3, 3]
+    assert Division(Grouping.FIELDS, ("n",), (0.5, 0.5)).counted() == (0, [])

@@ -23,8 +23,8 @@ def counted(rows, state):
     return total[total["word"].isin(came["word"])], total
 
 
-def counter(files=None, alike=True, shares=(1.0,), tasks=(4,), function=counted):
-    known = Remembered(COUNT, files or {}, alike, shares, is_global=False)
+def counter(files=None, alike=True, shares=(1.0,), hot=(), tasks=(4,), function=counted):
+    known = Remembered(COUNT, files or {}, alike, shares, hot, is_global=False)
     return Component("count", function, False, {"default": COUNT}, {}, tasks, known)
 
 

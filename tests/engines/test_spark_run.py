@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from tests.builders import topology
@@ -83,6 +84,29 @@ def test_words_are_counted_exactly_also_after_a_restart_under_another_plan(
         entry.tuples for s in batches[0].samples if s.component == "count" for entry in s.inputs
     )
     assert words == second.total()
+
+
+def test_frequent_words_are_dealt_by_weight_and_still_counted_exactly(spark, wordcount, tmp_path):
+    graph, code = wordcount
+    folder = tmp_path / "run"
+    shares = (0.53, 0.29, 0.18)
+    counters = tuple(Instance(4 + i, share) for i, share in enumerate(shares))
+    instances = Deployment.evenly(graph, 1).instances | {"count": counters}
+    # Sentences of eight words, as frequent as in a language.
+    source = RateSource(4000)
+    batches = run(spark, graph, code, source, folder, Deployment(instances, weighs_keys=True), 3)
+
+    def got(batch):
+        mine = {s.task: s.inputs[0].tuples for s in batch.samples if s.component == "count"}
+        return [mine[i.task] / 32_000 for i in counters]
+
+    # By their hash alone they are not as the plan has it; once they are counted, they are.
+    assert max(abs(a - b) for a, b in zip(got(batches[0]), shares, strict=True)) > 0.05
+    assert got(batches[2]) == pytest.approx(shares, abs=0.01)
+    # A batch that was under way when it was told to stop counts as well.
+    spouted = code.works["spout"].function(pd.DataFrame({"value": np.arange(4000 * len(batches))}))
+    truth = Counter(word for sentence in spouted["sentence"] for word in sentence.split())
+    assert state_of(folder, "count") == dict(truth)
 
 
 def test_parts_made_at_several_places_meet_at_every_slot(spark, wordcount, tmp_path):

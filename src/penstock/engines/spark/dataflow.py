@@ -24,6 +24,7 @@ from penstock.engines.spark.code import Code
 from penstock.engines.spark.dealing import FROM_SOURCE, Deal
 from penstock.engines.spark.deployment import Deployment
 from penstock.engines.spark.instance import Component, Remembered, Stage, Subscriber
+from penstock.engines.spark.keys import Hot
 from penstock.engines.spark.layout import Layout, Slot, lay_out, spouts
 from penstock.engines.spark.packets import NOTE, ORDER, PACKETS_DDL, TO
 from penstock.engines.spark.payloads import Payloads
@@ -41,6 +42,8 @@ class Dataflow:
     deployment: Deployment
     #: How Spark gets a stage to a place; without, it runs anywhere.
     profiles: Mapping[str, ResourceProfile] = field(default_factory=dict)
+    #: Frequent keys of components that are divided by key.
+    hot: Mapping[str, Hot] = field(default_factory=dict)
 
     def run(
         self, source: Source, batch: DataFrame, known: Mapping[str, Remembered], folder: Path
@@ -178,6 +181,7 @@ class Dataflow:
             grouping,
             keys,
             tuple(self.deployment.shares(stream.target)),
+            self.hot.get(stream.target, ()),
         )
 
     def division(self, stream: Stream) -> tuple[Grouping, tuple[str, ...]]:

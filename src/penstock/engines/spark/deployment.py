@@ -44,6 +44,8 @@ class Deployment:
     """The instances of every component, by name, in order of their tasks."""
 
     instances: dict[str, tuple[Instance, ...]]
+    #: Whether shares are of rows, as a plan means them, or of keys, as Spark's own hash deals them.
+    weighs_keys: bool = False
 
     @classmethod
     def evenly(cls, topology: Topology, parallelism: int) -> Deployment:
@@ -87,7 +89,7 @@ class Deployment:
                 )
                 task += 1
             found[component.name] = tuple(instances)
-        return cls(found)
+        return cls(found, weighs_keys=True)
 
     @property
     def places(self) -> list[str]:

@@ -1,43 +1,19 @@
 """How rows are divided among the instances of a component: runs inside Spark's Python workers.
 
-Shuffle cuts a batch into runs of rows as long as the shares say. Fields deals keys by a hash, held
-against the shares; the same hash finds what is remembered of a key after the shares have changed.
+Shuffle cuts a batch into runs of rows as long as the shares say. Fields deals keys, as
+:mod:`penstock.engines.spark.keys` has it, and counts which of them are frequent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 
+from penstock.engines.spark.keys import PARTS, Hot, dealt, hot_parts, largest_remainder, parts_of
 from penstock.model.topology import Grouping
-
-#: Keys are dealt to this many equal parts, and parts to instances.
-_PARTS = 1 << 14
-#: Rounding in sums of shares must not move a row.
-_SLACK = 1e-9
-
-
-def dealt(shares: Sequence[float]) -> np.ndarray:
-    """The instance of each part of the keys, by largest remainder: ``[_PARTS]``."""
-    wanted = np.asarray(shares, dtype=float) / np.sum(shares) * _PARTS
-    counts = np.floor(wanted + _SLACK).astype(int)
-    most_missing = np.argsort(counts - wanted, kind="stable")
-    counts[most_missing[: _PARTS - counts.sum()]] += 1
-    return np.repeat(np.arange(len(counts)), counts)
-
-
-def by_key(keys: pa.RecordBatch | pd.DataFrame, parts: np.ndarray) -> np.ndarray:
-    """The instance of each row, by the hash of all columns given."""
-    frame = keys.to_pandas() if isinstance(keys, pa.RecordBatch) else keys
-    # Text of either kind of pandas' must hash alike.
-    texts = {name: object for name in frame if isinstance(frame[name].dtype, pd.StringDtype)}
-    hashed = pd.util.hash_pandas_object(frame.astype(texts), index=False).to_numpy()
-    found: np.ndarray = parts[(hashed % _PARTS).astype(np.int64)]
-    return found
 
 
 @dataclass
@@ -48,9 +24,13 @@ class Division:
     #: Columns that decide, for ``fields``.
     keys: tuple[str, ...]
     shares: tuple[float, ...]
+    #: Parts of the keys that were frequent before, for ``fields``.
+    hot: Hot = ()
     #: Rows sent to each instance so far, for shuffle.
     _sent: np.ndarray | None = field(default=None, repr=False)
-    _parts: np.ndarray | None = field(default=None, repr=False)
+    #: The instance of each part of the keys, and the rows it had, for ``fields``.
+    _table: np.ndarray | None = field(default=None, repr=False)
+    _rows: np.ndarray | None = field(default=None, repr=False)
 
     def divided(self, rows: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
         """The rows for each instance that gets any, by its number."""
@@ -63,10 +43,18 @@ class Division:
         else:
             yield from self._cut(rows)
 
+    def counted(self) -> tuple[int, list[tuple[int, int]]]:
+        """Rows that were dealt by key, and how many of them in parts with many."""
+        if self._rows is None:
+            return 0, []
+        return int(self._rows.sum()), hot_parts(self._rows)
+
     def _by_key(self, rows: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
-        if self._parts is None:
-            self._parts = dealt(self.shares)
-        to = by_key(rows.select(list(self.keys)), self._parts)
+        if self._table is None or self._rows is None:
+            self._table, self._rows = dealt(self.shares, self.hot), np.zeros(PARTS, np.int64)
+        parts = parts_of(rows.select(list(self.keys)))
+        self._rows += np.bincount(parts, minlength=PARTS)
+        to = self._table[parts]
         order = np.argsort(to, kind="stable")
         sorted_rows = rows.take(pa.array(order))
         ends = np.searchsorted(to[order], np.arange(len(self.shares)), side="right")
@@ -82,9 +70,7 @@ class Division:
         shares = np.asarray(self.shares) / np.sum(self.shares)
         due = np.maximum(shares * (sent.sum() + rows.num_rows) - sent, 0.0)
         # Rows that come are fewer than what is due where some got more than their share before.
-        counts = np.floor(due * (rows.num_rows / due.sum()) + _SLACK).astype(np.int64)
-        most_due = np.argsort(counts - due, kind="stable")
-        counts[most_due[: rows.num_rows - counts.sum()]] += 1
+        counts = largest_remainder(due * (rows.num_rows / due.sum()))
         self._sent = sent + counts
         start = 0
         for number, count in enumerate(counts.tolist()):

@@ -20,7 +20,8 @@ import pandas as pd
 import pyarrow as pa
 
 from penstock.engines.spark.code import Function
-from penstock.engines.spark.division import Division, by_key, dealt
+from penstock.engines.spark.division import Division
+from penstock.engines.spark.keys import Hot, dealt, parts_of
 from penstock.engines.spark.machine import here
 from penstock.engines.spark.packets import Packer, note, unpacked
 from penstock.engines.spark.parts import Part
@@ -40,6 +41,7 @@ class Subscriber:
     grouping: Grouping = Grouping.SHUFFLE
     keys: tuple[str, ...] = ()
     shares: tuple[float, ...] = ()
+    hot: Hot = ()
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,7 @@ class Remembered:
     files: Mapping[int, str]
     is_divided_alike: bool
     shares: tuple[float, ...]
+    hot: Hot
     #: All is kept by the first instance.
     is_global: bool
 
@@ -187,7 +190,7 @@ class _Run:
     ) -> Iterator[pa.RecordBatch]:
         if (stream, to.component) not in mine.packers:
             packer = Packer(mine.made.name, stream, to.component, mine.task)
-            division = Division(to.grouping, to.keys, to.shares)
+            division = Division(to.grouping, to.keys, to.shares, to.hot)
             mine.packers[stream, to.component] = packer, division
         packer, division = mine.packers[stream, to.component]
         for number, part in division.divided(rows):
@@ -215,8 +218,9 @@ class _Run:
         frames += [pd.read_parquet(file, columns=known.schema.names) for file in files]
         found = pd.concat(frames, ignore_index=True)
         if not known.is_divided_alike and not known.is_global:
-            to = by_key(found[known.schema.names[:1]], dealt(known.shares))
-            found = found[to == self.number].reset_index(drop=True)
+            keys = _as_declared(found, pa.schema([known.schema.field(0)]))
+            mine_only = dealt(known.shares, known.hot)[parts_of(keys)] == self.number
+            found = found[mine_only].reset_index(drop=True)
         mine.state = found
         return found
 
@@ -249,6 +253,11 @@ class _Run:
                 "cpu_s": self.meter.cpu_s.get(name, 0.0),
                 "wall_s": self.meter.wall_s.get(name, 0.0),
                 "state": kept[name],
+                "keys": [
+                    [target, *division.counted()]
+                    for (_stream, target), (_packer, division) in mine.packers.items()
+                    if division.grouping is Grouping.FIELDS
+                ],
             }
             yield note(json.dumps(facts | here()))
 

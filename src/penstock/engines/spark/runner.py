@@ -25,7 +25,7 @@ from penstock.engines.spark.dataflow import Dataflow
 from penstock.engines.spark.deployment import Deployment
 from penstock.engines.spark.instance import FAILED
 from penstock.engines.spark.measured import Window, WorkerClocks, samples
-from penstock.engines.spark.memory import Memory
+from penstock.engines.spark.memory import Memory, hot_keys
 from penstock.engines.spark.placement import Places
 from penstock.engines.spark.sources import Source
 from penstock.errors import PenstockError
@@ -156,7 +156,8 @@ class Runner:
         folder = commits.begin(number)
         deployment = self.deployment()
         profiles = self.places.profiles if self.places else {}
-        flow = Dataflow(self.topology, self.code, deployment, profiles)
+        hot = hot_keys(commits, deployment)
+        flow = Dataflow(self.topology, self.code, deployment, profiles, hot)
         memory = Memory(flow, commits)
         told = flow.run(self.source, rows, memory.known(), folder)
         now = time.monotonic()
