@@ -77,6 +77,10 @@ class Findings:
     not_ready: tuple[NotReady, ...]
 
 
+class NotMeasured(PenstockError):
+    """Costs that were looked for are not known well enough."""
+
+
 @dataclass(frozen=True)
 class Measured:
     """What one run over the telemetry found."""
@@ -96,5 +100,5 @@ class Measured:
         """The profile, where every cost that was looked for is in it."""
         if self.profile is None or self.not_ready:
             why = "; ".join(f"{n.row} on {n.machine_type}: {n.why}" for n in self.not_ready)
-            raise PenstockError(f"not all costs could be measured: {why or 'nothing was seen'}")
+            raise NotMeasured(f"not all costs could be measured: {why or 'nothing was seen'}")
         return self.profile

@@ -107,12 +107,17 @@ def median_line(x: FloatVector, y: FloatVector) -> FloatVector:
 
 
 def scatter_of(level: FloatVector, residual: FloatVector) -> Scatter:
-    """How residuals spread, and how that grows with the level, from medians in eight slices."""
+    """How residuals spread, and how that grows with the level, from medians in slices.
+
+    In up to eight, of 25 at least; three of twelve will do. Taken for the same everywhere, what is
+    ordinary at a high level looks wild, and too little is left to tell a slope by.
+    """
     size = np.abs(residual)
     overall = _MAD_TO_SIGMA * float(np.median(size))
     tiny = 1e-6 * (float(np.median(np.abs(level))) + 1e-9)
-    slices = np.array_split(np.argsort(level, kind="stable"), min(8, max(1, len(level) // 25)))
-    if len(slices) < 3:
+    number = max(min(8, len(level) // 25), min(3, len(level) // 12), 1)
+    slices = np.array_split(np.argsort(level, kind="stable"), number)
+    if number < 3:
         return Scatter(max(overall, tiny), 0.0)
     centre = np.array([float(np.mean(np.abs(level[s]))) for s in slices])
     spread = np.array([_MAD_TO_SIGMA * float(np.median(size[s])) for s in slices])
