@@ -1,16 +1,19 @@
 """Watching a run on a lab: what counts, what is left out, what is predicted."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 from tests.builders import SHAPES, cluster, profile, topology
 
-from penstock.engines.spark.circle import Observed, Seen, _Watch, predicted_points
-from penstock.engines.spark.runner import Batch
+from penstock.engines.lab.machines import parse_machines
+from penstock.engines.spark.circle import Circle, Observed, Seen, _Watch, predicted_points
+from penstock.engines.spark.runner import TELEMETRY, Batch
 from penstock.errors import PenstockError
 from penstock.model.problem import build
 from penstock.model.telemetry import Input, Sample
+from penstock.telemetry.findings import NotMeasured
 
 
 def sample(host, tuples, process_ms, component="low", spout=True):
@@ -43,13 +46,15 @@ def test_batches_count_once_the_limits_are_on_and_two_more_have_passed():
 def test_some_batches_of_a_run_have_their_own_rate_and_cpu():
     seen = Observed(
         tuple(
-            Seen(Batch(number, 2.0, (sample("m1", rows, 1.0),)), 2.0, {"m1": cpu_s})
-            for number, (rows, cpu_s) in enumerate([(10.0, 0.2), (40.0, 0.8), (10.0, 0.4)])
+            Seen(Batch(number, 2.0, (sample("m1", rows, 1.0),)), since_last_s, {"m1": cpu_s})
+            for number, (rows, cpu_s, since_last_s) in enumerate(
+                [(10.0, 0.2, 1.4), (40.0, 0.8, 2.6), (10.0, 0.4, 1.4)]
+            )
         )
     )
     few = seen.where(lambda batch: batch.number != 1)
     assert (few.rows, few.rate_per_s) == (20, 5.0)
-    # 0.6 s of CPU in 4 s, and 1.4 in 6.
+    # 0.6 s of CPU in 4 s, and 1.4 in 6: one batch every 2 s, whenever it ended.
     assert few.machine_points == pytest.approx({"m1": 15.0})
     assert seen.machine_points == pytest.approx({"m1": 140 / 6})
     assert (few + few).machine_points == few.machine_points
@@ -99,3 +104,38 @@ def test_what_a_machine_uses_beside_its_workers_is_its_own():
     found = Observed(tuple(Seen(batch, 1.0, used) for batch in batches)).own_points()
     # 22.5 less a mean of 15 and 5; 8.5 less 8.
     assert found == pytest.approx({"m1": 2.5, "m2": 0.5})
+
+
+def test_costs_that_are_too_uncertain_are_measured_once_more(tmp_path, monkeypatch):
+    machines = parse_machines("90,30")
+    place = SimpleNamespace(machines=machines, slots=lambda _machine: 1)
+    said, asked = [], []
+    circle = Circle(place, "", SimpleNamespace(components=()), None, tmp_path, said.append)
+
+    def observe(_self, name, _spark, _deployment, source, _seconds, **_options):
+        # Two batches at each of the four loads; 0.4 of 30 points on two slots for 4 s, at 0.96 ms.
+        assert (source.rows_per_batch, source.levels) == (1000, (0.2, 0.6, 1.0, 0.8))
+        (tmp_path / name / TELEMETRY).mkdir(parents=True)
+        seen = []
+        for number in range(8):
+            rows = round(source.rows_per_batch * source.levels[number % 4])
+            (tmp_path / name / TELEMETRY / f"{number:09d}.jsonl").write_text(f"{name} {rows}")
+            made = replace(sample("m1", float(rows), 1.0), worker_cpu_points=1.0)
+            seen.append(Seen(Batch(number, 4.0, (made,)), 4.0, {"m1": 0.4}))
+        return Observed(tuple(seen))
+
+    def profile_of(folder):
+        asked.append(sorted(file.read_text() for file in folder.iterdir()))
+        if len(asked) == 1:
+            raise NotMeasured("too uncertain")
+        return "a profile"
+
+    monkeypatch.setattr(Circle, "alone", lambda _self: nullcontext())
+    monkeypatch.setattr(Circle, "observe", observe)
+    monkeypatch.setattr("penstock.engines.spark.circle.profile_of", profile_of)
+    found, other = circle.costs(0.96e-3)
+    first = sorted(f"measure-1 {rows}" for rows in (200, 600, 1000) for _ in range(2))
+    assert asked == [first, sorted([*first, *(text.replace("-1", "-2") for text in first)])]
+    assert (found, other.rows, said) == ("a profile", 4 * 800, ["too uncertain. Once more"])
+    # 0.4 s of CPU in 4 s are 10 points, of which the worker used 1.
+    assert circle.own_points == pytest.approx({"m1": 9.0})

@@ -71,10 +71,9 @@ def command(
                 before = circle.observe(
                     "before", spark, circle.equal(circle.slots), source, seconds
                 )
-                say("measuring costs at three loads")
-                circle.measure_costs(spark, cost)
-            say("fitting costs, on Spark")
-            plan = circle.plan(circle.profile())
+            say("measuring costs at three loads")
+            profile, _other = circle.costs(cost)
+            plan = circle.plan(profile)
             say("the same topology under the plan")
             with circle.under(plan) as (spark, deployment, places):
                 after = circle.observe("after", spark, deployment, source, seconds, places=places)

@@ -12,7 +12,7 @@ from penstock.telemetry.source import open_source
 
 
 def profile_of(folder: Path) -> Profile:
-    """By the pipeline, on a Spark of its own; an error if a cost is missing.
+    """By the pipeline, on a Spark of its own; :class:`NotMeasured` if a cost is missing.
 
     What was watched is warm already: nothing is left out.
     """
