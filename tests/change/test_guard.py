@@ -10,6 +10,7 @@ from penstock.change.in_force import plan_in_force
 from penstock.engines.storm.from_nimbus import seen_by_nimbus
 from penstock.engines.storm.snapshot import snapshot_of
 from penstock.errors import InputError
+from penstock.model.placement import Placement
 from penstock.model.plan import Deployed
 
 
@@ -81,3 +82,12 @@ def test_an_executor_on_a_machine_that_is_gone_is_no_plan(storm):
     storm.places["work"] = [("a", 6700), ("c", 6700)]
     with pytest.raises(InputError, match="is on id-c, which is not there any more"):
         plan_in_force(now(storm))
+
+
+def test_more_instances_than_tasks_cannot_be_had(storm, plan):
+    # Two spouts with a task each; a plan made from files knows nothing of tasks.
+    places = plan.placement
+    third = Placement.of([*places.component, 0], [*places.machine, 0])
+    assert stale(replace(plan, placement=third), now(storm)) == [
+        "flow/src has 2 tasks, too few for 3 instances"
+    ]

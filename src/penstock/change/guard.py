@@ -52,7 +52,7 @@ def _changes(topology: Topology, plan: Plan, snapshot: Snapshot) -> list[str]:
         return [f"{topology.name} does not run"]
     before = {d.topology: d for d in plan.deployed}.get(topology.name)
     now = {d.topology: d for d in snapshot.deployed}[topology.name]
-    found = _structure(topology, running)
+    found = _structure(topology, running) + _too_many(plan, running)
     # A plan made from files never saw this cluster; that its components are there must do.
     if before is not None and not found and _rewired(topology, running):
         found.append(f"the streams or groupings of {topology.name} are others now")
@@ -83,6 +83,18 @@ def _structure(planned: Topology, running: Topology) -> list[str]:
             found.append(f"{planned.name}/{name} has {most} tasks now, no {wanted}")
     own = {name for name in running.index if not name.startswith("__")}
     found += [f"{planned.name} has a new component {n}" for n in sorted(own - {*planned.index})]
+    return found
+
+
+def _too_many(plan: Plan, running: Topology) -> list[str]:
+    """Tasks are fixed when a topology is submitted, and no instance is without one."""
+    found = []
+    for name, places in places_of(plan, running.name).items():
+        most = running.components[running.index[name]].tasks if name in running.index else None
+        if most is not None and len(places) > most:
+            found.append(
+                f"{running.name}/{name} has {most} tasks, too few for {len(places)} instances"
+            )
     return found
 
 

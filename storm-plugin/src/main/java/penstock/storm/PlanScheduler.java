@@ -30,6 +30,9 @@ public final class PlanScheduler implements IScheduler {
     /** Class of the scheduler for all that is not planned. */
     public static final String FALLBACK = "penstock.fallback.scheduler";
 
+    /** How every status line of ours begins. */
+    private static final String SAID_BY_US = "penstock: ";
+
     static final String DEFAULT_FALLBACK = "org.apache.storm.scheduler.DefaultScheduler";
     private static final Logger LOG = LoggerFactory.getLogger(PlanScheduler.class);
 
@@ -75,7 +78,18 @@ public final class PlanScheduler implements IScheduler {
         } catch (Exception | LinkageError error) {
             LOG.error("penstock: the fallback scheduler failed", error);
         }
+        forgetOld(topologies, cluster);
         statuses.forEach((id, status) -> tell(cluster, id, status, placed.contains(id)));
+    }
+
+    /** Nimbus hands every round what was said in the one before; what we said then is not Storm's word now. */
+    private static void forgetOld(Topologies topologies, Cluster cluster) {
+        for (TopologyDetails topology : topologies) {
+            String status = cluster.getStatus(topology.getId());
+            if (status != null && status.startsWith(SAID_BY_US)) {
+                cluster.setStatus(topology.getId(), "");
+            }
+        }
     }
 
     private void followPlan(Topologies topologies, Cluster cluster, Set<String> placed, Map<String, String> statuses) {
@@ -196,11 +210,11 @@ public final class PlanScheduler implements IScheduler {
 
     private static void tell(Cluster cluster, String id, String status, boolean followed) {
         if (followed) {
-            cluster.setStatus(id, "penstock: " + status);
+            cluster.setStatus(id, SAID_BY_US + status);
             return;
         }
         String own = cluster.getStatus(id);
         String by = own == null || own.isEmpty() ? "" : " (" + own + ")";
-        cluster.setStatus(id, "penstock: placed by Storm's own scheduler" + by + ", because " + status);
+        cluster.setStatus(id, SAID_BY_US + "placed by Storm's own scheduler" + by + ", because " + status);
     }
 }

@@ -140,6 +140,34 @@ class PlanSchedulerTest {
     }
 
     @Test
+    void whatWasSaidInOneRoundIsNotSaidAgainInTheNext() throws Exception {
+        Plan plan = publish(Simulated.text("linear.json"));
+        Map<String, Integer> counts = new HashMap<>();
+        plan.topologies().get("linear").components().forEach((name, places) -> counts.put(name, places.size()));
+        counts.merge("mid", 1, Integer::sum);
+        storm.topology("linear", counts);
+        PlanScheduler scheduler = Simulated.scheduler(file);
+        for (int round = 0; round < 3; round++) {
+            storm.round(scheduler);
+            String status = storm.status("linear");
+            assertTrue(status.startsWith("penstock: placed by Storm's own scheduler"), status);
+            assertEquals(0, status.lastIndexOf("penstock: "), status);
+        }
+    }
+
+    @Test
+    void whatWasSaidOfATopologyIsForgottenWithItsPlan() throws Exception {
+        Plan plan = publish(Simulated.text("two.json"));
+        PlanScheduler scheduler = Simulated.scheduler(file);
+        plan.topologies().keySet().forEach(name -> storm.planned(plan, name, Map.of("topology.version", "7")));
+        storm.round(scheduler);
+        assertTrue(storm.status("linear").startsWith("penstock: "), storm.status("linear"));
+        publish(Simulated.text("linear.json").replace("\"linear\"", "\"another\""));
+        storm.round(scheduler);
+        assertEquals("", storm.status("linear"));
+    }
+
+    @Test
     void anotherVersionIsRefused() throws Exception {
         Plan plan = publish(Simulated.text("two.json"));
         storm.planned(plan, "linear", Map.of("topology.version", "8"));

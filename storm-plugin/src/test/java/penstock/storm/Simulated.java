@@ -137,7 +137,7 @@ final class Simulated {
         return topology(name, executors, 1, settings);
     }
 
-    /** One round; what is assigned on machines that are gone is forgotten first, as Nimbus does. */
+    /** One round, as Nimbus has it: what is assigned on machines that are gone is forgotten, what was said is not. */
     Simulated round(IScheduler scheduler) {
         return round(scheduler, Set.of());
     }
@@ -149,6 +149,7 @@ final class Simulated {
         Cluster cluster = new Cluster(
                 new Nimbus(), new ResourceMetrics(new StormMetricsRegistry()), supervisors, alive(), all, new HashMap<>(CONF));
         cluster.setBlacklistedHosts(blacklistedHosts);
+        cluster.setStatusMap(new HashMap<>(statuses));
         scheduler.schedule(all, cluster);
         assignments = cluster.getAssignments();
         statuses = cluster.getStatusMap();
