@@ -65,8 +65,7 @@ def _compared(topology: str, machines: str, seconds: float, parts: str) -> Compa
                 for number in (int(text) for text in parts.split(","))
             }
             best = max(sweep, key=lambda number: sweep[number].rate_per_s)
-            other = circle.measure_costs(spark, cost)
-        profile = circle.profile()
+        profile, other = circle.costs(cost)
         plan = circle.plan(profile)
         equally = {machine.name: 1 / len(found) for machine in found}
         predicted = predicted_points(circle.problem(profile), equally, other.rate_per_s)

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
+from penstock.bench.long_runs import say
 from penstock.bench.spark import BATCH_S, circle_of
 from penstock.engines.lab.lab import lab_of
 from penstock.engines.lab.machines import parse_machines
@@ -59,7 +60,9 @@ def _wrong_after_kills(kills: int, files: int, seed: int) -> int:
             at_least = number * files // (kills + 2)
             _run_until(command, out, at_least, float(rng.uniform(0, 1.5)), kill=True)
         _run_until(command, out, files - 1, 0.0, kill=False)
-        return _differences(truth, _counted(out))
+        wrong = _differences(truth, _counted(out))
+        say(f"input {seed}: {len(truth)} words, {wrong} counted wrongly")
+        return wrong
 
 
 def _run_until(command: list[str], out: Path, batch: int, more_s: float, *, kill: bool) -> None:
@@ -165,8 +168,9 @@ def wrong_words_without_a_machine(
 def _first_plan(circle: Circle) -> Plan:
     """A plan from a short measurement."""
     with circle.alone() as spark:
-        circle.measure_costs(spark, circle.cpu_s_per_tuple(spark))
-    return circle.plan(circle.profile())
+        cost = circle.cpu_s_per_tuple(spark)
+    profile, _other = circle.costs(cost)
+    return circle.plan(profile)
 
 
 def rate_left_over_predicted(

@@ -42,6 +42,7 @@ _STAYS_S = 8.0
 _DRAINS_S = 40.0
 _MOST_INSTANCES = 6
 _SLOTS = 3
+_TELLS_EVERY = 5
 _COSTS_ON = "lab-90"
 
 _Places = Mapping[str, tuple[tuple[str, int], ...]]
@@ -68,6 +69,8 @@ def wrong_placements(machines: str, plans: int, seed: int, repeats: int = 1) -> 
                 trial.wait_until_running()
                 # Once more, with eyes other than the publisher's.
                 wrong += bool(_differs(trial, places_of(plan, trial.name)))
+                if (number + 1) % _TELLS_EVERY == 0:
+                    say(f"{number + 1} of {plans} plans, {wrong} wrong")
         yield float(wrong)
 
 
@@ -75,7 +78,8 @@ def _random_plan(trial: Trial, rng: np.random.Generator) -> Plan:
     """Any number of instances of everything, on any machine, in any worker."""
     snapshot = trial.snapshot()
     problem = build(snapshot.topologies, snapshot.cluster)
-    counts = rng.integers(1, _MOST_INSTANCES + 1, size=len(problem.components))
+    most = [min(c.most_instances or _MOST_INSTANCES, _MOST_INSTANCES) for c in problem.components]
+    counts = rng.integers(1, np.array(most) + 1)
     total = int(counts.sum())
     placement = Placement.of(
         np.repeat(np.arange(len(counts)), counts),
