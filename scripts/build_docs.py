@@ -142,9 +142,9 @@ nothing else: no checks, quarantine, repeats, robust fits, error bars or tables 
 SPARK_INTRO = """\
 ## Spark on unlike machines
 
-Printed by `penstock bench spark --markdown`, kept in `benchmarks/spark.md` because it takes an
-hour and a computer of its own: three workers held to 90, 50 and 30 points of a core. What is
-compared is explained in [Topologies on Spark](spark.md).
+Printed by `penstock bench spark --markdown`, one part after the other with `--only`, and kept in
+`benchmarks/spark.md` because it takes an hour and a computer of its own: three workers held to 90,
+50 and 30 points of a core. What is compared is explained in [Topologies on Spark](spark.md).
 """
 
 STORM_INTRO = """\
@@ -158,8 +158,9 @@ See [Apache Storm](storm.md).
 SIMULATOR_INTRO = """\
 ## The simulator
 
-Printed by `penstock bench simulator --markdown`, kept in `benchmarks/simulator.md` because it takes
-some minutes; one run on two cores. See [Simulation](simulator.md).
+Printed by `penstock bench simulator --markdown` and `penstock bench sweep --markdown`, kept in
+`benchmarks/simulator.md` because they take some minutes and half an hour; one run each on two
+cores. See [Simulation](simulator.md).
 """
 
 EXAMPLES = {
