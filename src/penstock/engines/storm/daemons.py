@@ -57,6 +57,8 @@ def shared_settings(zookeeper_port: int, nimbus_port: int, folder: Path) -> dict
         "supervisor.worker.start.timeout.secs": 60,
         "task.heartbeat.frequency.secs": 2,
         "worker.heartbeat.frequency.secs": 1,
+        # Until it is seen to run, nothing is moved: a minute by default.
+        "executor.metrics.frequency.secs": 4,
         # A machine that comes back may be used at once.
         "blacklist.scheduler.tolerance.count": 1_000_000,
         "storm.local.hostname": "127.0.0.1",
