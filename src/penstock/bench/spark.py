@@ -9,6 +9,7 @@ from pathlib import Path
 
 from penstock.bench.long_runs import made_once, say
 from penstock.bench.suite import Table
+from penstock.engines.lab.ballast import never_idle
 from penstock.engines.lab.lab import Lab, lab_of
 from penstock.engines.lab.machines import LabMachine, parse_machines
 from penstock.engines.lab.pace import PaceMeter, pace_measured
@@ -52,6 +53,7 @@ def _compared(topology: str, machines: str, seconds: float, parts: str) -> Compa
     with (
         tempfile.TemporaryDirectory() as folder,
         lab_of("bench", found) as lab,
+        never_idle(),
         pace_measured() as meter,
     ):
         circle = circle_of(lab, topology, Path(folder))

@@ -157,7 +157,7 @@ class _Hurting:
         trial.submit({"low": 2, "mid": 3, "high": 4}, proof=True)
         trial.feed(_LOAD_PER_S)
         plan = self._plan()
-        trial.place(plan)
+        self._place(plan)
         first, last = (m.name for m in (trial.lab.machines[0], trial.lab.machines[-1]))
         planned = places_of(plan, trial.name)
         self._hurt("a worker", lambda: kill_workers(trial.lab, first), planned)
@@ -166,7 +166,7 @@ class _Hurting:
         self._hurt("(the supervisor is back, nothing may move)", lambda: self._back(last),
                    _without(plan, trial.name, last))  # fmt: skip
         plan = self._plan()
-        trial.place(plan)
+        self._place(plan)
         planned = places_of(plan, trial.name)
         self._hurt("Nimbus", lambda: self._restart("nimbus"), planned)
         self._hurt("ZooKeeper", lambda: self._restart("zookeeper"), planned)
@@ -182,6 +182,11 @@ class _Hurting:
         proof = prove(trial.proof, [("mid", "high")])
         say(f"{proof.acked:,} tuples acked, {len(proof.missing)} of them missing")
         return Faults(tuple(self.survived), proof.acked, len(proof.missing))
+
+    def _place(self, plan: Plan) -> None:
+        """Until it runs: what is still starting has nothing to lose."""
+        self.trial.place(plan)
+        self.trial.wait_until_running()
 
     def _hurt(self, fault: str, hurt: Callable[[], None], wanted: _Places) -> None:
         began = time.monotonic()
