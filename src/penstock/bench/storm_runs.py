@@ -42,8 +42,8 @@ from penstock.model.snapshot import Snapshot
 from penstock.model.topology import Kind, Topology
 
 #: After the machines are held to their points: what was under way, and compilers that still work.
-_LEFT_OUT_S = 15.0
-_LOOK_S = 40.0
+_LEFT_OUT_S = 8.0
+_LOOK_S = 25.0
 #: Parts of what the even placement can carry at which costs are measured, each for so long. Up and
 #: down: while Java still warms up, everything becomes cheaper with time.
 _LEVELS, _LEVEL_S = (0.5, 0.25, 0.75, 0.25, 0.75, 0.5), 25.0
@@ -165,7 +165,7 @@ class _Comparison:
         return tried
 
     def _pace(self, seen: Watched) -> float:
-        return self.meter.mean_s(seen.began, seen.ended)
+        return self.meter.usual_s(seen.began, seen.ended)
 
     def _measure(self) -> tuple[Profile, dict[str, float]]:
         """Costs at several rates, and what each machine uses beside its workers."""

@@ -1,9 +1,9 @@
 """Work for a computer that would otherwise stand idle between the pieces of what is measured.
 
-A core that sleeps and wakes does the same work with up to half as much CPU again: it is cold. At a
-low rate cores sleep between tuples, in a flood they do not, and costs measured at the one say
-little about the other. Machines of their own would be alike in both; on one computer it takes
-something that keeps the cores awake, and steps aside at once for everybody else.
+A core that sleeps and wakes is cold and takes more CPU for the same work, up to half as much again
+for the loop of :mod:`penstock.engines.lab.pace`. At a low rate cores sleep between tuples, in a
+flood they do not, and costs measured at the one say little about the other. It takes something that
+keeps the cores awake, and steps aside at once for everybody else.
 """
 
 from __future__ import annotations

@@ -42,10 +42,13 @@ class PaceMeter:
         self.work()
         self.seen.append((time.time(), time.thread_time() - before))
 
-    def mean_s(self, began: float, ended: float) -> float:
-        """CPU that a piece took on average between two times of day; NaN if none ended there."""
+    def usual_s(self, began: float, ended: float) -> float:
+        """CPU that a piece usually took between two times of day; NaN if none ended there.
+
+        The median: a few pieces that somebody disturbed say nothing about the work of a minute.
+        """
         taken = [cpu_s for at, cpu_s in self.seen if began <= at <= ended]
-        return statistics.fmean(taken) if taken else float("nan")
+        return statistics.median(taken) if taken else float("nan")
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ class SteadyPower:
     def __call__(self) -> float:
         """Seconds of CPU now that are worth one second then."""
         now = self.clock()
-        lately_s = self.meter.mean_s(now - _LATELY_S, now)
+        lately_s = self.meter.usual_s(now - _LATELY_S, now)
         return 1.0 if math.isnan(lately_s) else lately_s / self.then_s
 
 

@@ -116,7 +116,7 @@ class Observed:
 
     def pace(self, meter: PaceMeter) -> float:
         """CPU that a meter's work took on average while these batches ran."""
-        each = [meter.mean_s(one.ended - one.seconds, one.ended) for one in self.seen]
+        each = [meter.usual_s(one.ended - one.seconds, one.ended) for one in self.seen]
         return statistics.fmean(each)
 
     def own_points(self) -> dict[str, float]:
