@@ -1,9 +1,7 @@
 """One topology on a lab of Storm, placed by one scheduler after the other.
 
 Costs are measured at three rates on an even placement, the pipeline makes a
-profile of them, every scheduler plans from it, and each plan is flooded with tuples. From the
-measurement on, machines keep the power they had in it: the computer's pace changes by more than
-the schedulers differ.
+profile of them, every scheduler plans from it, and each plan is flooded with tuples.
 """
 
 from __future__ import annotations
@@ -25,7 +23,7 @@ from penstock.engines.lab.ballast import never_idle
 from penstock.engines.lab.cluster import with_own_use
 from penstock.engines.lab.lab import lab_of
 from penstock.engines.lab.machines import parse_machines
-from penstock.engines.lab.pace import PaceMeter, SteadyPower, pace_measured
+from penstock.engines.lab.pace import PaceMeter, pace_measured
 from penstock.engines.lab.profile import profile_of
 from penstock.engines.storm.bridge import open_bridge
 from penstock.engines.storm.lab import start_lab
@@ -123,7 +121,6 @@ class _Comparison:
         each = dict.fromkeys(_names(trial.shape, Kind.SPOUT, Kind.BOLT), len(trial.lab.machines))
         trial.submit(each)
         profile, own = self._measure()
-        trial.lab.worth = SteadyPower(self.meter, self._pace_of_costs)
         cluster = with_own_use(trial.snapshot().cluster, own)
         problem = _problem(trial.snapshot(), cluster, profile, weighted=False)
         tried = {}
@@ -152,13 +149,12 @@ class _Comparison:
         self.trial.warm_up(_LEFT_OUT_S)
         predicted, _ = predict(plan.problem, plan.placement)
         seen = [self.trial.watch(self.seconds) for _ in range(self.windows)]
-        paces = [self._pace(window) / self._pace_of_costs for window in seen]
         assert predicted.scale is not None
         tried = Tried(
             predicted.scale,
             {load.machine: load.cpu_points for load in predicted.machines},
-            tuple(_at_pace(window, pace) for window, pace in zip(seen, paces, strict=True)),
-            statistics.fmean(paces),
+            tuple(seen),
+            statistics.fmean(map(self._pace, seen)) / self._pace_of_costs,
         )
         rates = ", ".join(f"{w.rate_per_s:.1f}" for w in seen)
         say(f"{name}: {rates} tuples/s, predicted {tried.predicted_per_s:.1f} ({tried.pace:.2f})")
@@ -189,12 +185,6 @@ class _Comparison:
         }
         say(f"the even placement carries {most:.1f} tuples/s; machines use {own} beside workers")
         return profile, own
-
-
-def _at_pace(seen: Watched, pace: float) -> Watched:
-    """The CPU that it would have been at the pace of the costs."""
-    points = {machine: points / pace for machine, points in seen.machine_points.items()}
-    return replace(seen, machine_points=points)
 
 
 def _problem(snapshot: Snapshot, cluster: Cluster, profile: Profile, *, weighted: bool) -> Problem:

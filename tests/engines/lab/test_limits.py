@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass, field
 
-import pytest
-
 from penstock.engines.lab.limits import HeldBack
 
 
@@ -68,15 +66,3 @@ def test_an_empty_machine_is_limited():
     made, _ = held(group, {})
     made.look()
     assert group.limits == [50.0]
-
-
-def test_points_follow_what_they_are_worth():
-    group = Group()
-    made, _ = held(group, {})
-    made.look(1.0)
-    made.look(1.2)
-    # Too small a change to be worth one.
-    made.look(1.205)
-    made.look(0.9)
-    assert group.limits == pytest.approx([50.0, 60.0, 45.0])
-    assert made.limit == pytest.approx(45.0)

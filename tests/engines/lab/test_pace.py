@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from penstock.engines.lab.pace import PaceMeter, SteadyPower, pace_measured
+from penstock.engines.lab.pace import PaceMeter, pace_measured
 
 
 def test_only_pieces_that_ended_between_two_times_count():
@@ -35,13 +35,3 @@ def test_it_runs_beside_a_block_and_ends_with_it():
     assert meter.usual_s(began, time.time()) > 0
     time.sleep(0.05)
     assert len(meter.seen) == counted
-
-
-def test_power_is_kept_by_what_the_same_work_took_lately():
-    meter = PaceMeter(seen=[(1.0, 0.9), (95.0, 0.004), (99.0, 0.002)])
-    assert SteadyPower(meter, 0.002, clock=lambda: 100.0)() == pytest.approx(1.5)
-
-
-def test_power_is_left_alone_where_nothing_was_measured_lately():
-    meter = PaceMeter(seen=[(1.0, 0.9)])
-    assert SteadyPower(meter, 0.002, clock=lambda: 100.0)() == 1.0

@@ -7,7 +7,7 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,8 +36,6 @@ class Lab:
     daemons: Daemons
     #: By machine; empty where no control group may be made.
     held: dict[str, HeldBack] = field(default_factory=dict)
-    #: How many points of the computer do now what one point of a machine is to do.
-    worth: Callable[[], float] = lambda: 1.0
     _ended: threading.Event = field(default_factory=threading.Event)
 
     def group(self, machine: str) -> ControlGroup | None:
@@ -68,9 +66,8 @@ class Lab:
 
     def _watch(self) -> None:
         while not self._ended.wait(_LOOKS_EVERY_S):
-            worth = self.worth()
             for held in self.held.values():
-                held.look(worth)
+                held.look()
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """Limits that wait: a program starts several times slower on a fraction of a core than it runs.
 
 Programs that appear in a machine's group have the whole computer for a while, to start and warm
-up; then the machine is held to its points, or to what is worth as much on the computer now.
+up; then the machine is held to its points.
 """
 
 from __future__ import annotations
@@ -12,9 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from penstock.engines.lab.groups import ControlGroup
-
-#: A limit is left as it is until it is off by this part.
-_WORTH_CHANGING = 0.01
 
 
 def _command(process: int) -> str:
@@ -33,19 +30,11 @@ class HeldBack:
     warm_up_s: float
     clock: Callable[[], float] = time.monotonic
     command: Callable[[int], str] = _command
-    #: Points it is held to now; ``None`` while it is not.
-    limit: float | None = None
+    is_limited: bool = False
     _first_seen: dict[int, float] = field(default_factory=dict)
 
-    @property
-    def is_limited(self) -> bool:
-        return self.limit is not None
-
-    def look(self, worth: float = 1.0) -> None:
-        """Limit or let go, by the age of the programs in the group; call it every second or so.
-
-        ``worth`` is how many points now do what one point is to do.
-        """
+    def look(self) -> None:
+        """Limit or let go, by the age of the programs in the group; call it every second or so."""
         now = self.clock()
         alive = self.group.processes()
         # Spark forks a Python worker per task; such a one needs no time to warm up.
@@ -53,13 +42,6 @@ class HeldBack:
         self._first_seen = {p: self._first_seen.get(p, now) for p in programs}
         youngest = max(self._first_seen.values(), default=None)
         is_warm = youngest is None or now - youngest >= self.warm_up_s
-        wanted = self.points * worth if is_warm else None
-        if not _alike(wanted, self.limit):
-            self.group.limit(wanted)
-            self.limit = wanted
-
-
-def _alike(a: float | None, b: float | None) -> bool:
-    if a is None or b is None:
-        return a is b
-    return abs(a - b) <= _WORTH_CHANGING * b
+        if is_warm != self.is_limited:
+            self.group.limit(self.points if is_warm else None)
+            self.is_limited = is_warm

@@ -2,13 +2,12 @@
 
 A lab gives its machines so many seconds of CPU in every second. What such a second is worth changes
 on a computer that others share: by a third within minutes was seen. Figures from two stretches of
-time can only be compared by someone who knows the pace in both, or who keeps the machines' power
-the same by giving them more seconds when a second is worth less.
+time can only be compared by someone who knows the pace in both. It is a hint, not a measure: other
+work may find the computer another tenth faster or slower than this loop does.
 """
 
 from __future__ import annotations
 
-import math
 import statistics
 import threading
 import time
@@ -17,8 +16,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 _EVERY_S = 0.5
-#: Long enough that one piece that was disturbed does not matter, short enough to follow.
-_LATELY_S = 10.0
 #: Two to four milliseconds: long against the clock's grain, less than a hundredth of a core.
 _ROUNDS = 30_000
 
@@ -49,22 +46,6 @@ class PaceMeter:
         """
         taken = [cpu_s for at, cpu_s in self.seen if began <= at <= ended]
         return statistics.median(taken) if taken else float("nan")
-
-
-@dataclass(frozen=True)
-class SteadyPower:
-    """Keeps what a machine can do as it was at some time, however the computer's pace changes."""
-
-    meter: PaceMeter
-    #: CPU that a piece took then.
-    then_s: float
-    clock: Callable[[], float] = time.time
-
-    def __call__(self) -> float:
-        """Seconds of CPU now that are worth one second then."""
-        now = self.clock()
-        lately_s = self.meter.usual_s(now - _LATELY_S, now)
-        return 1.0 if math.isnan(lately_s) else lately_s / self.then_s
 
 
 @contextmanager
