@@ -180,7 +180,13 @@ def random_profile(dice: Random, rows: list[str], kinds: list[str]) -> Profile:
     memory = tuple((row, number(dice)) for row in rows if dice.random() < 0.5)
     origin = dice.choice(list(Origin))
     workers = tuple(
-        WorkerCost(kind, number(dice), some(dice, lambda: number(dice)))
+        WorkerCost(
+            kind,
+            number(dice),
+            some(dice, lambda: number(dice)),
+            e_remote=number(dice),
+            e_remote_error=some(dice, lambda: number(dice)),
+        )
         for kind in kinds
         if dice.random() < 0.5
     )

@@ -181,3 +181,11 @@ def test_what_a_worker_spends_on_a_tuple_is_part_of_what_the_tuple_costs():
     plain = build(topology("a"), cluster(M1=1, M2=1), ONE)
     moving = build(topology("a"), cluster(M1=1, M2=1), measured)
     assert (moving.e - plain.e).tolist() == [[pytest.approx(0.01), 0.0]]
+    assert not moving.has_remote_cost
+
+
+def test_what_a_worker_spends_on_tuples_that_cross_is_added_to_what_instances_spend():
+    costs = tuple(replace(cost, e_remote=0.002) for cost in ONE.costs)
+    measured = replace(ONE, costs=costs, workers=(WorkerCost("M1", 4.5, e_remote=0.01),))
+    problem = build(topology("a"), cluster(M1=1, M2=1), measured)
+    assert problem.e_remote.tolist() == [[pytest.approx(0.012), pytest.approx(0.002)]]

@@ -1,7 +1,8 @@
 """One topology on a lab of Storm, placed by one scheduler after the other.
 
-Costs are measured at three rates on an even placement, the pipeline makes a
-profile of them, every scheduler plans from it, and each plan is flooded with tuples.
+Costs are measured at several rates, with everything in one worker and with one of everything on
+every machine: so the pipeline can tell what it costs to move a tuple from worker to worker. Every
+scheduler plans from the profile, and each plan is flooded with tuples.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import statistics
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -42,11 +43,11 @@ from penstock.model.topology import Kind, Topology
 #: After the machines are held to their points: what was under way, and compilers that still work.
 _LEFT_OUT_S = 8.0
 _LOOK_S = 25.0
-#: Parts of what the even placement can carry at which costs are measured, each for so long. Up and
-#: down: while Java still warms up, everything becomes cheaper with time.
-_LEVELS, _LEVEL_S = (0.5, 0.25, 0.75, 0.25, 0.75, 0.5), 25.0
+#: Parts of what one machine can carry at which costs are measured, each for so long: in one worker,
+#: then on all machines. Up and down: while Java warms up, everything becomes cheaper with time.
+_LEVELS_NEAR, _LEVELS, _LEVEL_S = (0.75, 0.25), (0.5, 0.25, 0.75, 0.25), 25.0
 #: What was under way when the rate fell has to drain.
-_SETTLES_S = 8.0
+_SETTLES_S = 6.0
 
 DEFAULT = "Storm's default"
 WEIGHTED = "penstock, weighted"
@@ -118,8 +119,6 @@ class _Comparison:
 
     def run(self) -> Compared:
         trial = self.trial
-        each = dict.fromkeys(_names(trial.shape, Kind.SPOUT, Kind.BOLT), len(trial.lab.machines))
-        trial.submit(each)
         profile, own = self._measure()
         cluster = with_own_use(trial.snapshot().cluster, own)
         problem = _problem(trial.snapshot(), cluster, profile, weighted=False)
@@ -164,27 +163,58 @@ class _Comparison:
         return self.meter.usual_s(seen.began, seen.ended)
 
     def _measure(self) -> tuple[Profile, dict[str, float]]:
-        """Costs at several rates, and what each machine uses beside its workers."""
-        trial = self.trial
-        trial.place(_one_of_each_everywhere(trial.snapshot()))
+        """Costs at several rates, and what each machine uses beside its workers.
+
+        The topology goes on running, with one of everything on every machine.
+        """
+        trial, machines = self.trial, len(self.trial.lab.machines)
+        components = _names(trial.shape, Kind.SPOUT, Kind.BOLT)
+        trial.submit(dict.fromkeys(components, 1))
+        trial.place(_one_of_each(trial.snapshot(), [_largest(trial)]))
         trial.feed(FLOOD_PER_S)
         trial.warm_up(_LEFT_OUT_S)
         most = trial.watch(_LOOK_S).rate_per_s
-        seen = []
-        for level in _LEVELS:
-            trial.feed(level * most)
-            time.sleep(_SETTLES_S)
-            seen.append(trial.watch(_LEVEL_S))
+        near = self._at(most, _LEVELS_NEAR)
+        trial.kill()
+        # A submission of its own: the pipeline takes who runs where for the same in each.
+        trial.submit(dict.fromkeys(components, machines))
+        trial.place(_one_of_each(trial.snapshot(), range(machines)))
+        trial.feed(most)
+        trial.warm_up(_LEFT_OUT_S)
+        seen = self._at(most, _LEVELS)
         self._pace_of_costs = statistics.fmean(map(self._pace, seen))
         with tempfile.TemporaryDirectory() as folder:
-            write_lines(seen, Path(folder))
+            write_lines([*near, *seen], Path(folder))
             profile = profile_of(Path(folder))
         own = {
             m: statistics.fmean(w.machine_points[m] - w.worker_points[m] for w in seen)
             for m in seen[0].worker_points
         }
-        say(f"the even placement carries {most:.1f} tuples/s; machines use {own} beside workers")
+        say(f"one machine carries {most:.1f} tuples/s; machines use {_told(own)} beside workers")
+        every, crossing = (
+            _told({worker.machine_type: getattr(worker, cost) for worker in profile.workers})
+            for cost in ("e", "e_remote")
+        )
+        say(f"a tuple costs a worker {every} points, one that crosses {crossing} more")
         return profile, own
+
+    def _at(self, most: float, levels: Sequence[float]) -> list[Watched]:
+        """What is seen at these parts of the most."""
+        seen = []
+        for level in levels:
+            self.trial.feed(level * most)
+            time.sleep(_SETTLES_S)
+            seen.append(self.trial.watch(_LEVEL_S))
+        return seen
+
+
+def _largest(trial: Trial) -> int:
+    points = [machine.points for machine in trial.lab.machines]
+    return points.index(max(points))
+
+
+def _told(points: Mapping[str, float]) -> str:
+    return ", ".join(f"{value:.4g} ({name})" for name, value in points.items())
 
 
 def _problem(snapshot: Snapshot, cluster: Cluster, profile: Profile, *, weighted: bool) -> Problem:
@@ -213,11 +243,12 @@ def _counts(plan: Plan) -> dict[str, int]:
     }
 
 
-def _one_of_each_everywhere(snapshot: Snapshot) -> Plan:
+def _one_of_each(snapshot: Snapshot, machines: Sequence[int]) -> Plan:
+    """On each of these machines."""
     problem = build(snapshot.topologies, snapshot.cluster)
-    components, machines = len(problem.components), len(problem.cluster.machines)
+    components = len(problem.components)
     placement = Placement.of(
-        np.repeat(np.arange(components), machines), np.tile(np.arange(machines), components)
+        np.repeat(np.arange(components), len(machines)), np.tile(np.array(machines), components)
     )
     predicted, _ = predict(problem, placement)
     return Plan(problem, placement, "even", predicted=predicted)

@@ -61,6 +61,8 @@ class WorkerFields(Strict):
     error: NotNegative | None = Field(None, description="Standard error.")
     e: NotNegative = Field(0.0, description="Points per tuple/s that its instances take in.")
     e_error: NotNegative | None = Field(None, description="Standard error of `e`.")
+    e_remote: NotNegative = Field(0.0, description="Extra per tuple/s that enters or leaves it.")
+    e_remote_error: NotNegative | None = Field(None, description="Standard error of `e_remote`.")
 
 
 class StreamMeasureFields(Strict):
@@ -125,8 +127,7 @@ def profile_from(document: Document) -> Profile:
             for m in file.streams
         ),
         workers=tuple(
-            WorkerCost(kind, fields.cpu_points, fields.error, fields.e, fields.e_error)
-            for kind, fields in file.workers.items()
+            WorkerCost(kind, **fields.model_dump()) for kind, fields in file.workers.items()
         ),
         origin=file.origin,
         source=file.source,
@@ -190,7 +191,13 @@ def _form_dict(form: CpuForm) -> dict[str, object]:
 
 
 def _worker_dict(worker: WorkerCost) -> dict[str, object]:
-    optional = {"error": worker.error, "e": worker.e or None, "e_error": worker.e_error}
+    optional = {
+        "error": worker.error,
+        "e": worker.e or None,
+        "e_error": worker.e_error,
+        "e_remote": worker.e_remote or None,
+        "e_remote_error": worker.e_remote_error,
+    }
     return {"cpu_points": worker.cpu_points} | given(optional)
 
 

@@ -271,27 +271,27 @@ class Problem:
     @cached_property
     def e(self) -> FloatMatrix:
         """CPU points per tuple/s, its instance's and its worker's, shape (components, types)."""
-        moving = {w.machine_type: w.e for w in self.profile.workers} if self.profile else {}
-        per_type = np.array([moving.get(t.name, 0.0) for t in self.cluster.types])
-        return frozen(self._cost_matrix("e") + per_type)
+        return frozen(self._cost_matrix("e") + self._worker_costs("e"))
 
     @cached_property
     def met(self) -> FloatMatrix:
         """Fixed CPU points per instance, shape (components, types)."""
-        return frozen(
-            np.array([[cost.met for cost in row] for row in self._costs], dtype=np.float64)
-        )
+        return frozen(self._cost_matrix("met"))
 
     @cached_property
     def e_remote(self) -> FloatMatrix:
         """Extra points per tuple/s entering or leaving a process, shape (components, types)."""
-        return frozen(
-            np.array([[cost.e_remote for cost in row] for row in self._costs], dtype=np.float64)
-        )
+        return frozen(self._cost_matrix("e_remote") + self._worker_costs("e_remote"))
 
     def _cost_matrix(self, attribute: str) -> FloatMatrix:
         rows = [[getattr(cost, attribute) for cost in row] for row in self._costs]
-        return frozen(np.array(rows, dtype=np.float64))
+        return np.array(rows, dtype=np.float64)
+
+    def _worker_costs(self, attribute: str) -> FloatVector:
+        """What a worker adds to the cost of each tuple, shape (types,)."""
+        workers = self.profile.workers if self.profile else ()
+        added = {worker.machine_type: float(getattr(worker, attribute)) for worker in workers}
+        return np.array([added.get(t.name, 0.0) for t in self.cluster.types])
 
     @cached_property
     def has_remote_cost(self) -> bool:

@@ -63,6 +63,9 @@ class WorkerCost:
     #: Points per tuple/s that its instances take in together.
     e: float = 0.0
     e_error: float | None = None
+    #: Points more per tuple/s that enters or leaves it.
+    e_remote: float = 0.0
+    e_remote_error: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

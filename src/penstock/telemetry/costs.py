@@ -106,14 +106,19 @@ def fit_of(row: Mapping[str, Any]) -> CostFit:
 def _fit_frame(frame: pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
 
-    # Rows arrive in any order; sums of floats depend on it.
-    frame = frame.sort_values(["time_ms", "task", "run"], kind="stable")
+    frame = in_order(frame)
     names = dict(zip(GROUP, (str(frame[name].iloc[0]) for name in GROUP), strict=True))
-    found = fit_group(_points_of(frame), samples=int(frame["group_samples"].iloc[0]), **names)
+    found = fit_group(points_of(frame), samples=int(frame["group_samples"].iloc[0]), **names)
     return pd.DataFrame([asdict(found)])
 
 
-def _points_of(frame: pd.DataFrame) -> Points:
+def in_order(frame: pd.DataFrame) -> pd.DataFrame:
+    """Rows arrive in any order; sums of floats depend on it."""
+    return frame.sort_values(["time_ms", "task", "run"], kind="stable")
+
+
+def points_of(frame: pd.DataFrame) -> Points:
+    """Of one group, in the order they come."""
     return Points(
         rate=frame["rate"].to_numpy(np.float64),
         cpu=frame["cpu_points"].to_numpy(np.float64),

@@ -51,7 +51,7 @@ def find(
         fits=tuple(fits),
         rows=rows,
         streams=tuple(stream_measures),
-        workers=tuple(worker_costs(rates, workers, fits)),
+        workers=tuple(worker_costs(rates, traffic, workers, fits)),
         memory_mb=_memory(counts, rows),
         machine_cpu_points=_machine_cpu(utilisation),
         drift=tuple(drifts([*cost_measures, *measures])),

@@ -24,6 +24,8 @@ LEVELS = {
     "rack": ("rack",),
 }
 _SCOPE = ("topology", "run", "hour")
+#: What names of Storm's own components begin with.
+_SYSTEM = "__"
 _PLACE = ("host", "worker", "rack")
 
 
@@ -49,6 +51,34 @@ def place_traffic(traffic: DataFrame) -> DataFrame:
     """
     levels = [_at_level(traffic, level) for level in LEVELS]
     return reduce(DataFrame.unionByName, levels)
+
+
+def worker_crossings(traffic: DataFrame) -> DataFrame:
+    """Tuples/s that enter or leave each worker, by hour; unknown where a sender is not known.
+
+    Acknowledgements back to spouts are left out, as in the model, where ackers send nothing.
+    """
+    counted = traffic.where(~F.col("source").startswith(_SYSTEM))
+    crossing = F.when(F.col("distance") == DISTANCES[0], 0.0).when(
+        F.col("distance").isNotNull(), F.col("tuples_per_s")
+    )
+    ends = [
+        counted.select(
+            "run",
+            "hour",
+            F.col(f"{end}_host").alias("host"),
+            F.col(f"{end}_worker").alias("worker"),
+            crossing.alias("crossing"),
+        )
+        for end in ("source", "target")
+    ]
+    known = F.count("crossing") == F.count("*")
+    return (
+        reduce(DataFrame.unionByName, ends)
+        .where("worker is not null")
+        .groupBy("run", "hour", "host", "worker")
+        .agg(F.when(known, F.sum("crossing")).alias("crossing"))
+    )
 
 
 def _at_level(traffic: DataFrame, level: str) -> DataFrame:

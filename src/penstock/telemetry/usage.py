@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from penstock.telemetry.clean import USED
@@ -41,37 +41,48 @@ def worker_minutes(rates: DataFrame) -> DataFrame:
     )
 
 
-def worker_windows(rates: DataFrame) -> DataFrame:
+def worker_windows(rates: DataFrame, crossings: DataFrame) -> DataFrame:
     """What each worker used beside its tasks and the tuples they took in, as points of a fit.
 
     The worker is taken for a component of its machine type: the same fit tells what it costs anyway
-    and what it costs per tuple.
+    and what it costs per tuple. How many of the tuples enter or leave it is known by the hour; in
+    each window as many as in proportion.
     """
     known = F.count("*")
+    worker = ("run", "hour", "host", "worker")
     moments = (
         rates.where(F.col("status") == USED)
-        .groupBy("run", "host", "machine_type", "worker", "time_ms")
+        .groupBy(*worker, "machine_type", "time_ms")
         .agg(
             F.max("worker_cpu_points").alias("whole"),
             F.when(F.count("cpu_points") == known, F.sum("cpu_points")).alias("tasks"),
             F.when(F.count("rate") == known, F.sum("rate")).alias("rate"),
             F.sum("rate_variance").alias("rate_variance"),
         )
+        .where("whole is not null and tasks is not null and rate is not null")
     )
-    return moments.where("whole is not null and tasks is not null and rate is not null").select(
-        F.lit("").alias("topology"),
-        F.lit(WORKER).alias("component"),
-        "machine_type",
-        "run",
-        F.xxhash64("host", "worker").alias("task"),
-        "time_ms",
-        "rate",
-        (F.col("whole") - F.col("tasks")).alias("cpu_points"),
-        F.coalesce("rate_variance", F.lit(0.0)).alias("rate_variance"),
-        F.lit(1.0).alias("instances"),
-        F.xxhash64("run", "host", "worker", F.floor(F.col("time_ms") / _CLUSTER_MS)).alias(
-            "cluster"
-        ),
+    usual = F.avg("rate").over(Window.partitionBy(*worker))
+    return (
+        moments.withColumn("usual", usual)
+        .join(crossings, [*worker], "left")
+        .select(
+            F.lit("").alias("topology"),
+            F.lit(WORKER).alias("component"),
+            "machine_type",
+            "run",
+            F.xxhash64("host", "worker").alias("task"),
+            "time_ms",
+            "rate",
+            (F.col("whole") - F.col("tasks")).alias("cpu_points"),
+            F.coalesce("rate_variance", F.lit(0.0)).alias("rate_variance"),
+            F.lit(1.0).alias("instances"),
+            F.xxhash64("run", "host", "worker", F.floor(F.col("time_ms") / _CLUSTER_MS)).alias(
+                "cluster"
+            ),
+            F.when(F.col("usual") > 0, F.col("crossing") * F.col("rate") / F.col("usual")).alias(
+                "crossing"
+            ),
+        )
     )
 
 

@@ -33,7 +33,7 @@ _MAIN = "penstock.storm.lab.LabTopology"
 TASKS = 12
 #: Tuples that may be under way: enough to keep every machine busy, few enough to be done in time.
 _PENDING = 600
-REPORTS_EVERY_S = 5
+REPORTS_EVERY_S = 3
 _RUNS_WITHIN_S = 180.0
 _WARM_WITHIN_S = 180.0
 _LOOKS_EVERY_S = 1.0
