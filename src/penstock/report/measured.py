@@ -93,6 +93,7 @@ def _workers(profile: Profile) -> Text:
     each = [
         f"{plain(w.cpu_points, 3)}"
         + (f" and {plain(w.e, 3)} per tuple/s" if w.e else "")
+        + (f" and {plain(w.e_remote, 3)} more if it enters or leaves" if w.e_remote else "")
         + f" on {w.machine_type}"
         for w in profile.workers
     ]
