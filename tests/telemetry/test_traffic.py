@@ -8,7 +8,7 @@ from pyspark.sql import Row as SparkRow
 from tests.telemetry.frames import START_MS, Row, put, took, windows
 
 from penstock.telemetry.schemas import TRAFFIC
-from penstock.telemetry.traffic import instance_traffic, place_traffic
+from penstock.telemetry.traffic import instance_traffic, place_traffic, worker_crossings
 
 pytestmark = pytest.mark.spark
 
@@ -60,6 +60,10 @@ WINDOWS = [
     # Windows in which inputs were not counted, or which do not count, add no time.
     at("dealt", 3, 30, outputs=[put(1, "up")]),
     at("dealt", 3, 40, inputs=[took("a", 9999)], status="baseline"),
+    # Acknowledgements, which nobody counts as sent: 3 worked three times as much as 4.
+    at("acked", 3, 10, rate=9.0),
+    at("acked", 4, 10, rate=3.0, outputs=[]),
+    at("acked", 5, 10, inputs=[took("b", 48, "__ack_ack")]),
     # The next hour of the same pair, twice as much.
     at("exact", 4, 3700, inputs=[took("a", 120, task=1)], hour="2026-01-01-01"),
     at("exact", 1, 3700, outputs=[put(120)], hour="2026-01-01-01"),
@@ -125,6 +129,29 @@ def test_unknown_source_tasks_share_by_what_each_put_out(found: Found) -> None:
     # 20 s: neither the window without counts nor the baseline adds to it.
     assert {rows[key]["seconds"] for key in ((1, 3), (2, 3))} == {20.0}
     assert rows[2, 4]["source_host"] == "h2"
+
+
+def test_a_stream_that_nobody_counts_as_sent_is_shared_by_what_each_took_in(found: Found) -> None:
+    rows = {key[1:3]: row for key, row in found.items() if key[0] == "acked"}
+    assert {key: row["tuples"] for key, row in rows.items()} == {(3, 5): 36.0, (4, 5): 12.0}
+    assert rows[3, 5]["source_host"] == PLACES[3][0]
+
+
+def test_tuples_enter_and_leave_workers(traffic: DataFrame) -> None:
+    rows = worker_crossings(traffic.where("topology = 'exact'")).collect()
+    found = {(r["host"], r["worker"]): r["crossing"] for r in rows if r["hour"].endswith("00")}
+    # Tuples/s from 1 to 4 and 5, and from 2 to 3; what 1 sends to 3 stays in their worker.
+    assert found[PLACES[1][:2]] == pytest.approx(60 / 20 + 55 / 10 + 20 / 20)
+    assert found[PLACES[2][:2]] == pytest.approx(20 / 20)
+    assert found[PLACES[4][:2]] == pytest.approx(60 / 20)
+    assert found[PLACES[5][:2]] == pytest.approx(55 / 10)
+
+
+def test_what_enters_is_unknown_where_a_sender_is(traffic: DataFrame) -> None:
+    rows = worker_crossings(traffic.where("topology = 'dealt'")).collect()
+    found = {(r["host"], r["worker"]): r["crossing"] for r in rows}
+    assert found[PLACES[5][:2]] is None
+    assert found[PLACES[4][:2]] is not None
 
 
 def test_a_source_that_never_reported_sent_its_tuples_from_nobody_knows_where(

@@ -24,6 +24,9 @@ LEVELS = {
     "rack": ("rack",),
 }
 _SCOPE = ("topology", "run", "hour")
+#: Stands for all streams; no stream is called so.
+_ANY = ""
+_ENTRIES = "array<struct<by: string, tuples: double>>"
 #: What names of Storm's own components begin with.
 _SYSTEM = "__"
 _PLACE = ("host", "worker", "rack")
@@ -167,31 +170,50 @@ def _from_known_tasks(received: DataFrame, counted: DataFrame) -> DataFrame:
 
 
 def _dealt_out(received: DataFrame, counted: DataFrame) -> DataFrame:
-    """Share what came from a component over its tasks, by what each of them put on the stream."""
-    sent = (
-        counted.select(*_SCOPE, "component", "task", *_PLACE, F.explode("outputs").alias("output"))
-        .groupBy(*_SCOPE, "component", F.col("output.stream").alias("stream"), "task", *_PLACE)
-        .agg(F.sum("output.tuples").alias("sent"))
-        .where("sent > 0")
-    )
-    all_tasks = Window.partitionBy(*_SCOPE, "component", "stream")
-    shares = sent.select(
-        *_SCOPE,
-        F.col("component").alias("source"),
-        "stream",
-        F.col("task").alias("sender"),
-        *[F.col(name).alias(f"source_{name}") for name in _PLACE],
-        (F.col("sent") / F.sum("sent").over(all_tasks)).alias("share"),
+    """Share what came from a component over its tasks, by what each of them put on the stream.
+
+    Storm counts its acknowledgements where they arrive but not where they are sent: on a stream
+    that nobody says to have put anything on, by what each of them took in.
+    """
+    shares = _shares(counted)
+    by_stream = [*_SCOPE, "source", "stream"]
+    named = shares.where(F.col("by") != _ANY).select(*_SCOPE, "source", F.col("by").alias("stream"))
+    how = F.when(F.col("named"), F.col("stream")).otherwise(_ANY)
+    marked = received.drop("source_task").join(
+        named.distinct().withColumn("named", F.lit(True)), by_stream, "left"
     )
     # Left: a source that never reported still sent these tuples, from we do not know where.
-    joined = received.drop("source_task").join(shares, [*_SCOPE, "source", "stream"], "left")
+    joined = marked.withColumn("by", how).join(shares, [*_SCOPE, "source", "by"], "left")
     share = F.coalesce(F.col("share"), F.lit(1.0))
+    passing = ("tuples", "bytes", "share", "sender", "named", "by")
     return joined.select(
-        *[name for name in joined.columns if name not in ("tuples", "bytes", "share", "sender")],
+        *[name for name in joined.columns if name not in passing],
         F.col("sender").alias("source_task"),
         (F.col("tuples") * share).alias("tuples"),
         (F.col("bytes") * share).alias("bytes"),
         F.lit(True).alias("estimated"),
+    )
+
+
+def _shares(counted: DataFrame) -> DataFrame:
+    """Part of each task in what its component put on each stream, and on any."""
+    put = F.transform("outputs", lambda o: F.struct(o["stream"].alias("by"), o["tuples"]))
+    taken = F.struct(F.lit(_ANY).alias("by"), (F.col("rate") * F.col("window_s")).alias("tuples"))
+    entries = F.concat(F.coalesce(put, F.array().cast(_ENTRIES)), F.array(taken))
+    sent = (
+        counted.select(*_SCOPE, "component", "task", *_PLACE, F.explode(entries).alias("entry"))
+        .groupBy(*_SCOPE, "component", F.col("entry.by").alias("by"), "task", *_PLACE)
+        .agg(F.sum("entry.tuples").alias("sent"))
+        .where("sent > 0")
+    )
+    all_tasks = Window.partitionBy(*_SCOPE, "component", "by")
+    return sent.select(
+        *_SCOPE,
+        F.col("component").alias("source"),
+        "by",
+        F.col("task").alias("sender"),
+        *[F.col(name).alias(f"source_{name}") for name in _PLACE],
+        (F.col("sent") / F.sum("sent").over(all_tasks)).alias("share"),
     )
 
 
