@@ -1,9 +1,8 @@
 """Work for a computer that would otherwise stand idle between the pieces of what is measured.
 
-A core that sleeps and wakes is cold and takes more CPU for the same work, up to half as much again
-for the loop of :mod:`penstock.engines.lab.pace`. At a low rate cores sleep between tuples, in a
-flood they do not, and costs measured at the one say little about the other. It takes something that
-keeps the cores awake, and steps aside at once for everybody else.
+A core that sleeps and wakes is cold and takes more CPU for the same work. At a low rate cores sleep
+between tuples, in a flood they do not, and costs measured at the one say little about the other. It
+takes something that keeps the cores awake, and steps aside at once for everybody else.
 """
 
 from __future__ import annotations
