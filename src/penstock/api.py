@@ -10,24 +10,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any
 
 import numpy as np
 
 from penstock import examples, schedulers
+from penstock.answers import Comparison, Planned
 from penstock.engines import Engine
 from penstock.engines.spark.planning import SCHEDULER as SPARK_SCHEDULER
 from penstock.engines.spark.planning import as_spark_runs_it
 from penstock.errors import Finding, InputError, UnknownNameError, shown
-from penstock.evaluate.assess import Assessment
 from penstock.evaluate.bound import KIND, Bound, upper_bound
 from penstock.evaluate.capacity import capacity
 from penstock.evaluate.predict import RATE_ASKED_FOR, predict
-from penstock.files.plan_file import plan_to_dict
 from penstock.files.store import load
+from penstock.inputs import Source, is_folder, natural_cluster, resolved, terms_from
 from penstock.model.cluster import Cluster
 from penstock.model.outcome import Outcome
 from penstock.model.placement import Placement
@@ -36,76 +35,16 @@ from penstock.model.problem import Problem, build
 from penstock.model.profile import Profile
 from penstock.model.terms import Terms
 from penstock.model.topology import Topology
-from penstock.report.facts import Facts, facts
-from penstock.report.html import comparison_html, plan_html
 from penstock.schedulers.admission import by_priority, has_priorities
 from penstock.schedulers.base import Budget, Scheduler, parameters_of
 from penstock.schedulers.counts import missing_counts
 from penstock.simulate.results import SimResult
 from penstock.simulate.scenario import Scenario
 
-Source: TypeAlias = str | Path | Mapping[str, Any]
-
 DEFAULT_SCHEDULER = "penstock"
 #: What plans for an engine, unless one is asked for by name.
 SCHEDULER_FOR = {Engine.STORM: DEFAULT_SCHEDULER, Engine.SPARK: SPARK_SCHEDULER}
 DEFAULT_COUNTS_FROM = "hetero"
-
-_T = TypeVar("_T", Topology, Cluster, Profile)
-
-
-@dataclass(frozen=True)
-class Planned:
-    """A scheduler's answer to a problem. ``plan`` is ``None`` where there is none."""
-
-    scheduler: str
-    problem: Problem
-    plan: Plan | None
-    outcome: Outcome
-    assessment: Assessment | None
-    bound: Bound | None
-    seconds: float
-
-    @cached_property
-    def facts(self) -> Facts:
-        bound = self.bound.scale if self.bound and np.isfinite(self.bound.scale) else None
-        return facts(self.scheduler, self.plan, self.assessment, self.outcome, self.seconds, bound)
-
-    def to_dict(self) -> dict[str, object]:
-        """The plan as its file says it; where there is none, the facts with the shortfalls."""
-        if self.plan is not None:
-            return plan_to_dict(self.plan)
-        return {"format": "penstock/no-plan", "version": 1, **self.facts.to_dict()}
-
-    def _repr_html_(self) -> str:
-        return plan_html(self.plan, self.facts)
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """Several schedulers on one problem."""
-
-    problem: Problem
-    bound: Bound | None
-    rows: tuple[Planned, ...]
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "format": "penstock/comparison",
-            "version": 1,
-            "topologies": [topology.name for topology in self.problem.topologies],
-            "cluster": self.problem.cluster.name,
-            "bound_scale": self._bound_scale,
-            "schedulers": [row.facts.to_dict() for row in self.rows],
-        }
-
-    @property
-    def _bound_scale(self) -> float | None:
-        """Work that costs nothing has no bound, and JSON no infinity."""
-        return self.bound.scale if self.bound and np.isfinite(self.bound.scale) else None
-
-    def _repr_html_(self) -> str:
-        return comparison_html([row.facts for row in self.rows])
 
 
 def problem(
@@ -128,15 +67,15 @@ def problem(
     """
     given = [topologies] if isinstance(topologies, (Topology, str, Path, Mapping)) else topologies
     findings: list[Finding] = []
-    if cluster is None and len(given) == 1 and _is_folder(given[0]):
+    if cluster is None and len(given) == 1 and is_folder(given[0]):
         recorded = load(given[0])  # type: ignore[arg-type]
         if isinstance(recorded, Problem):
             given, cluster = recorded.topologies, recorded.cluster
-    parsed = [_resolve(t, Topology, "topology", findings) for t in given]
+    parsed = [resolved(t, Topology, "topology", findings) for t in given]
     if cluster is None and not findings:
-        cluster = _natural_cluster(given)
-    machines = _resolve(cluster, Cluster, "cluster", findings) if cluster is not None else None
-    costs = _resolve(profile, Profile, "profile", findings) if profile is not None else None
+        cluster = natural_cluster(given)
+    machines = resolved(cluster, Cluster, "cluster", findings) if cluster is not None else None
+    costs = resolved(profile, Profile, "profile", findings) if profile is not None else None
     if findings or machines is None or any(t is None for t in parsed):
         raise InputError(*findings)
     known = [t for t in parsed if t is not None]
@@ -151,13 +90,13 @@ def problem(
     if engine is Engine.SPARK:
         known = [as_spark_runs_it(t) for t in known]
     built = build(known, machines, costs, weighted=weighted or engine is Engine.SPARK)
-    return built if terms is None else built.with_terms(_terms(terms))
+    return built if terms is None else built.with_terms(terms_from(terms))
 
 
 def profile(source: Profile | Source) -> Profile:
     """A profile from a file, a dict or the name of a shipped one."""
     findings: list[Finding] = []
-    costs = _resolve(source, Profile, "profile", findings)
+    costs = resolved(source, Profile, "profile", findings)
     if costs is None:
         raise InputError(*findings)
     return costs
@@ -387,79 +326,6 @@ def _with_counts(problem: Problem, placement: Placement) -> Problem:
     counts = placement.counts(len(problem.components)).tolist()
     filled = [asked or count for asked, count in zip(problem.counts_asked, counts, strict=True)]
     return problem.with_counts(filled)
-
-
-def _resolve(
-    given: Topology | Cluster | Profile | Source,
-    wanted: type[_T],
-    what: str,
-    findings: list[Finding],
-) -> _T | None:
-    """A value as it is, a shipped example by name, or a file; errors are gathered."""
-    try:
-        value = _by_name_or_file(given, what)
-    except InputError as error:
-        findings.extend(error.findings)
-        return None
-    if isinstance(value, wanted):
-        return value
-    kind = type(value).__name__.lower()
-    findings.append(Finding(f"is a {kind}, not a {what}", str(given)[:200]))
-    return None
-
-
-def _by_name_or_file(given: Any, what: str) -> Any:
-    if not isinstance(given, (str, Path, Mapping)):
-        return given
-    if isinstance(given, Mapping) or _looks_like_path(given):
-        return load(given)
-    loaders = {
-        "topology": (examples.topology_names, examples.load_topology),
-        "cluster": (examples.cluster_names, examples.load_cluster),
-        "profile": (examples.profile_names, examples.load_profile),
-    }
-    names, by_name = loaders[what]
-    known = names()
-    if str(given) in known:
-        return by_name(str(given))
-    unknown = UnknownNameError(f"file or example {what}", str(given), known)
-    raise InputError(*unknown.findings)
-
-
-def _terms(given: Terms | Source) -> Terms:
-    """Terms as they are, or from a file or dict."""
-    value = given if isinstance(given, Terms) else load(given)
-    if not isinstance(value, Terms):
-        kind = type(value).__name__.lower()
-        raise InputError(Finding(f"is a {kind}, not terms", str(given)[:200]))
-    return value
-
-
-def _is_folder(given: object) -> bool:
-    return isinstance(given, (str, Path)) and _is_there(Path(given)) and Path(given).is_dir()
-
-
-def _natural_cluster(topologies: Sequence[object]) -> str:
-    names = examples.topology_names()
-    for given in topologies:
-        if isinstance(given, str) and given in names:
-            return examples.default_cluster(given)
-    raise InputError("name a cluster file, or a shipped one (penstock examples), with --cluster")
-
-
-def _looks_like_path(given: str | Path) -> bool:
-    if isinstance(given, Path):
-        return True
-    return (
-        "/" in given or Path(given).suffix in (".yaml", ".yml", ".json") or _is_there(Path(given))
-    )
-
-
-def _is_there(path: Path) -> bool:
-    try:
-        return path.exists()
-    except OSError:  # a name too long for the file system
-        return False
 
 
 def _fraction(name: str, value: float) -> float:

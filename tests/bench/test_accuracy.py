@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.telemetry.pdsp_files import write_pdsp
+from tests.telemetry.pdsp.pdsp_files import write_pdsp
 
 from penstock.bench import accuracy, left_out
 from penstock.bench.data import VARIABLE
 from penstock.bench.left_out import PooledNodeCpu, vectors_left_out
 from penstock.bench.suite import run_suite
 from penstock.errors import InputError
-from penstock.telemetry.nodecpu import NodeForm
-from penstock.telemetry.pdsp import load_runs
+from penstock.telemetry.pdsp.nodecpu import NodeForm
+from penstock.telemetry.pdsp.runs import load_runs
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@ import typer
 from typer.testing import CliRunner, Result
 
 from penstock import java as java_module
-from penstock.cli import doctor
-from penstock.cli.doctor import Check, examine
+from penstock.cli import doctor, doctor_checks
+from penstock.cli.doctor_checks import SCHEDULER_GROUP, Check, examine
 
 
 @pytest.fixture(autouse=True)
@@ -105,8 +105,8 @@ def test_development_data_is_where_the_variable_says(tmp_path):
 
 def test_broken_third_party_scheduler_is_reported_and_not_fatal(monkeypatch):
     entries = [
-        importlib.metadata.EntryPoint("good", "json:dumps", doctor.SCHEDULER_GROUP),
-        importlib.metadata.EntryPoint("broken", "no_such_module:Scheduler", doctor.SCHEDULER_GROUP),
+        importlib.metadata.EntryPoint("good", "json:dumps", SCHEDULER_GROUP),
+        importlib.metadata.EntryPoint("broken", "no_such_module:Scheduler", SCHEDULER_GROUP),
     ]
     monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: entries)
     checks = examine({})
@@ -120,8 +120,8 @@ def test_broken_third_party_scheduler_is_reported_and_not_fatal(monkeypatch):
 def test_memory_is_what_linux_calls_available(tmp_path):
     meminfo = tmp_path / "meminfo"
     meminfo.write_text("MemTotal: 8192000 kB\nMemAvailable: 2048000 kB\n", encoding="ascii")
-    assert doctor._available_memory_mb(meminfo) == 2000  # 2,048,000 kB / 1,024
-    assert doctor._available_memory_mb(tmp_path / "none") is None
+    assert doctor_checks._available_memory_mb(meminfo) == 2000  # 2,048,000 kB / 1,024
+    assert doctor_checks._available_memory_mb(tmp_path / "none") is None
 
 
 def test_json_view_carries_format_version_and_every_field():

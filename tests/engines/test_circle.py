@@ -8,7 +8,8 @@ import pytest
 from tests.builders import SHAPES, cluster, profile, topology
 
 from penstock.engines.lab.machines import parse_machines
-from penstock.engines.spark.circle import Circle, Observed, Seen, _Watch, predicted_points
+from penstock.engines.spark.circle import Circle, predicted_points
+from penstock.engines.spark.observed import Observed, Seen, Watch
 from penstock.engines.spark.runner import TELEMETRY, Batch
 from penstock.errors import PenstockError
 from penstock.model.problem import build
@@ -32,7 +33,7 @@ def lab(limited):
 
 def test_batches_count_once_the_limits_are_on_and_two_more_have_passed():
     place = lab(limited=False)
-    watch = _Watch(place, seconds=2.0, patience_until=float("inf"))
+    watch = Watch(place, seconds=2.0, patience_until=float("inf"))
     for number in range(8):
         place.held["m1"].is_limited = number >= 2
         watch.see(Batch(number, 1.0, (sample("m1", 100.0, 1.0),)))
@@ -61,7 +62,7 @@ def test_some_batches_of_a_run_have_their_own_rate_and_cpu():
 
 
 def test_a_lab_that_does_not_warm_up_is_told():
-    watch = _Watch(lab(limited=False), seconds=2.0, patience_until=0.0)
+    watch = Watch(lab(limited=False), seconds=2.0, patience_until=0.0)
     with pytest.raises(PenstockError, match="did not warm up"):
         watch.is_done()
 

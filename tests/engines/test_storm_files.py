@@ -9,7 +9,7 @@ from penstock.engines.storm import home as storm_home
 from penstock.engines.storm.home import StormMissing, cache_folder, find_home, plugin_jar
 from penstock.engines.storm.proof import prove
 from penstock.files.store import dumps, load
-from penstock.telemetry.storm_registry import read_registry
+from penstock.telemetry.storm.registry import read_registry
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 PLANS = FIXTURES / "storm-plan"

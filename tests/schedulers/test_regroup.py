@@ -11,7 +11,8 @@ from penstock.model.problem import build
 from penstock.model.terms import Held, Terms
 from penstock.schedulers import Budget
 from penstock.schedulers.lost import contingencies, without_machine
-from penstock.schedulers.regroup import Allowance, Classes, Regroup, placement_of
+from penstock.schedulers.machine_groups import Allowance, Classes, placement_of
+from penstock.schedulers.regroup import Regroup
 
 
 def regrouped(problem, placement, changes, free=None):

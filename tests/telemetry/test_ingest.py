@@ -16,10 +16,10 @@ from tests.telemetry.frames import START_MS
 
 from penstock.errors import InputError
 from penstock.model.telemetry import SAMPLE_FIELDS, Input, Output, Sample
-from penstock.telemetry.breakage_ways import WAYS, Good, Kind, to_line
 from penstock.telemetry.ingest import COLUMNS, from_columns, from_lines
 from penstock.telemetry.reasons import Reason
 from penstock.telemetry.schemas import RECORD
+from penstock.telemetry.synthetic.breakage_ways import WAYS, Good, Kind, to_line
 
 pytestmark = pytest.mark.spark
 

@@ -22,9 +22,9 @@ from penstock.bench.one_thread import in_one_thread
 from penstock.bench.suite import Table
 from penstock.errors import InputError
 from penstock.model.arrays import BoolVector, FloatVector
-from penstock.telemetry.nodecpu import NodeForm
-from penstock.telemetry.nodecpu_pooled import RATE_ONLY_FORMS
-from penstock.telemetry.pdsp import Runs, load_runs
+from penstock.telemetry.pdsp.nodecpu import NodeForm
+from penstock.telemetry.pdsp.nodecpu_pooled import RATE_ONLY_FORMS
+from penstock.telemetry.pdsp.runs import Runs, load_runs
 
 #: What Nasiri et al. claim for their prediction of CPU.
 _CLAIM = 0.08

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from penstock.model.arrays import BoolVector, FloatVector
-from penstock.telemetry import nodecpu_pooled, scalability, scalability_pooled
-from penstock.telemetry.locality import Locality
-from penstock.telemetry.nodecpu import NodeForm, NodeRuns, fit_node
-from penstock.telemetry.pdsp import Runs
+from penstock.telemetry.pdsp import nodecpu_pooled, scalability, scalability_pooled
+from penstock.telemetry.pdsp.locality import Locality
+from penstock.telemetry.pdsp.nodecpu import NodeForm, NodeRuns, fit_node
+from penstock.telemetry.pdsp.runs import Runs
 
 
 @dataclass(frozen=True)

@@ -23,10 +23,10 @@ from penstock.bench.suite import Table
 from penstock.engines.spark.standalone import standalone_cluster
 from penstock.errors import PenstockError
 from penstock.evaluate.capacity import capacity
-from penstock.telemetry.breakage import break_file
 from penstock.telemetry.findings import Measured
 from penstock.telemetry.session import spark_session
 from penstock.telemetry.synthetic import Faults, Noise, Recording, levels, write_json_lines
+from penstock.telemetry.synthetic.breakage import break_file
 
 #: ± this many standard errors is the interval the profile states.
 _INTERVAL = 1.96

@@ -13,8 +13,9 @@ from penstock.engines.lab.ballast import never_idle
 from penstock.engines.lab.lab import Lab, lab_of
 from penstock.engines.lab.machines import LabMachine, parse_machines
 from penstock.engines.lab.pace import PaceMeter, pace_measured
-from penstock.engines.spark.circle import Circle, Observed, predicted_points
+from penstock.engines.spark.circle import Circle, predicted_points
 from penstock.engines.spark.code import load_code, shipped_code
+from penstock.engines.spark.observed import Observed
 from penstock.engines.spark.sources import RateSource
 from penstock.engines.spark.standalone import start_lab
 from penstock.examples import load_topology

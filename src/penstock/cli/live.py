@@ -22,7 +22,7 @@ from penstock.files.receipt_file import read_receipts
 from penstock.model.cluster import Cluster
 from penstock.model.profile import Profile
 from penstock.model.snapshot import Snapshot
-from penstock.telemetry.history_reader import TABLES
+from penstock.telemetry.history.reader import TABLES
 from penstock.telemetry.session import spark_session
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ def look_back(pipeline: Pipeline, history: Path) -> dict[str, Outcome]:
         say(f"left out of the history: {finding}")
     if not receipts:
         return {}
-    from penstock.telemetry.history import HistoryTables
+    from penstock.telemetry.history.tables import HistoryTables
     from penstock.telemetry.store import Store
 
     tables = HistoryTables(Store(pipeline.spark, str((history / TABLES).absolute())))

@@ -194,7 +194,8 @@ def _take_in(pipeline: Pipeline, source: str, named: str | None) -> None:
 
 
 def _take_in_storm(pipeline: Pipeline, source: str, named: str) -> None:
-    from penstock.telemetry import storm_registry, storm_rest
+    from penstock.telemetry.storm import registry as storm_registry
+    from penstock.telemetry.storm import rest as storm_rest
 
     path = Path(source)
     if named == _STORM_REST:

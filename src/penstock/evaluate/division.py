@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from penstock.model.arrays import FloatVector, IntVector, frozen, sum_by
-from penstock.model.problem import FlatStream
+from penstock.model.flat_stream import FlatStream
 from penstock.model.topology import FOLLOWS_SHARES, Component, Grouping
 
 

@@ -16,8 +16,9 @@ import numpy as np
 
 from penstock.evaluate.division import divide_evenly, divide_stream
 from penstock.model.arrays import FloatVector, IntVector, sum_by
+from penstock.model.flat_stream import FlatStream
 from penstock.model.placement import Placement
-from penstock.model.problem import FlatStream, Problem
+from penstock.model.problem import Problem
 from penstock.model.topology import Grouping
 
 

@@ -14,31 +14,17 @@ from functools import cached_property
 
 import numpy as np
 
-from penstock.errors import CycleError, Finding, InputError, NotMeasuredError, close_match
+from penstock.errors import CycleError, Finding, InputError, NotMeasuredError
 from penstock.model.arrays import BoolVector, FloatMatrix, FloatVector, IntVector, frozen
 from penstock.model.cluster import Cluster
+from penstock.model.flat_stream import FlatStream, flatten
+from penstock.model.misfits import misfits
 from penstock.model.profile import Cost, Profile, StreamMeasure
 from penstock.model.terms import Terms, check_terms
-from penstock.model.topology import EVEN, Component, Grouping, Kind, Stream, Topology
+from penstock.model.topology import EVEN, Component, Grouping, Kind, Topology
 
 #: Stands for "no limit" in integer arrays.
 UNLIMITED = np.iinfo(np.int64).max
-
-
-@dataclass(frozen=True, slots=True)
-class FlatStream:
-    """A stream between flattened components, measured values in place of declared ones."""
-
-    source: int
-    target: int
-    grouping: Grouping
-    selectivity: float
-    tuple_bytes: float
-    keys: int
-    key_skew: float
-    #: Measured traffic, where the profile has it.
-    tuples_per_s: float | None
-    declared: Stream
 
 
 @dataclass(frozen=True)
@@ -172,10 +158,11 @@ class Problem:
         flat = []
         for topology, first in zip(self.topologies, self.first_component, strict=True):
             for stream in topology.streams:
-                measure = self._measures.get((topology.name, *_ends(stream))) or self._measures.get(
-                    ("", *_ends(stream))
+                ends = (stream.source, stream.target, stream.name)
+                measure = self._measures.get((topology.name, *ends)) or self._measures.get(
+                    ("", *ends)
                 )
-                flat.append(_flatten(stream, topology, first, measure))
+                flat.append(flatten(stream, topology, first, measure))
         return tuple(flat)
 
     @cached_property
@@ -331,7 +318,7 @@ def build(
     if not given:
         raise InputError("no topology given")
     problem = Problem(given, _with_measured_workers(cluster, profile), profile, weighted)
-    findings = [*_demand_findings(given), *_cost_findings(problem)]
+    findings = misfits(problem)
     if findings:
         raise InputError(*findings)
     return problem
@@ -347,79 +334,3 @@ def _with_measured_workers(cluster: Cluster, profile: Profile | None) -> Cluster
         for t in cluster.types
     )
     return replace(cluster, types=types)
-
-
-def _demand_findings(topologies: tuple[Topology, ...]) -> list[Finding]:
-    findings = []
-    names = [t.name for t in topologies]
-    for name in sorted({name for name in names if names.count(name) > 1}):
-        findings.append(Finding(f'two topologies are named "{name}"; rename one'))
-    for topology in topologies:
-        if topology.demand_per_s is not None and not 0 < topology.demand_per_s < np.inf:
-            message = f"demand_per_s must be a positive number, not {topology.demand_per_s}"
-            findings.append(Finding(message, field=f"topology {topology.name}"))
-    silent = [t.name for t in topologies if t.demand_per_s is None]
-    if silent and len(silent) < len(topologies):
-        findings.append(
-            Finding(
-                f"topologies {', '.join(silent)} declare no demand_per_s while others do; "
-                "declare it for all of them or for none"
-            )
-        )
-    return findings
-
-
-def _cost_findings(problem: Problem) -> list[Finding]:
-    if problem.profile is None:
-        return [
-            Finding(
-                "no profile and no cpu_points request; give --profile, or cpu_points and "
-                "instances in the topology",
-                field=f"component {label}",
-            )
-            for label, component in zip(problem.labels, problem.components, strict=True)
-            if component.cpu_points is None
-        ]
-    profile = problem.profile
-    used = [problem.cluster.types[i].name for i in np.unique(problem.cluster.type_of)]
-    findings = []
-    for row in dict.fromkeys(problem.cost_rows):
-        if row not in profile.rows:
-            close = close_match(row, profile.rows)
-            hint = f'did you mean "{close}"?' if close else f"it has {', '.join(profile.rows)}"
-            findings.append(Finding(f'profile {profile.name} has no row "{row}"; {hint}'))
-            continue
-        missing = [name for name in used if (row, name) not in profile.by_place]
-        if missing:
-            findings.append(
-                Finding(
-                    f'profile {profile.name} has no cost of "{row}" on machine type '
-                    f"{', '.join(missing)} of cluster {problem.cluster.name}; "
-                    f"it has {', '.join(t for r, t in profile.by_place if r == row)}"
-                )
-            )
-    return findings
-
-
-def _ends(stream: Stream) -> tuple[str, str, str]:
-    return (stream.source, stream.target, stream.name)
-
-
-def _flatten(
-    stream: Stream, topology: Topology, first: int, measure: StreamMeasure | None
-) -> FlatStream:
-    selectivity, size = stream.selectivity, stream.tuple_bytes
-    if measure is not None:
-        selectivity = selectivity if measure.selectivity is None else measure.selectivity
-        size = size if measure.tuple_bytes is None else measure.tuple_bytes
-    return FlatStream(
-        source=first + topology.index[stream.source],
-        target=first + topology.index[stream.target],
-        grouping=stream.grouping,
-        selectivity=selectivity,
-        tuple_bytes=size,
-        keys=stream.keys,
-        key_skew=stream.key_skew,
-        tuples_per_s=None if measure is None else measure.tuples_per_s,
-        declared=stream,
-    )

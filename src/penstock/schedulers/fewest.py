@@ -26,8 +26,9 @@ from penstock.model.placement import Placement
 from penstock.model.problem import Problem
 from penstock.model.terms import Least
 from penstock.schedulers.base import Budget
+from penstock.schedulers.machine_groups import Allowance, Classes, placement_of
 from penstock.schedulers.penstock_ground import may_weigh
-from penstock.schedulers.regroup import Allowance, Classes, Regroup, placement_of
+from penstock.schedulers.regroup import Regroup
 from penstock.schedulers.restricted import Restricted
 from penstock.schedulers.whole_numbers import solve_whole
 

@@ -16,7 +16,8 @@ from penstock.evaluate.division import divide_evenly, divide_stream
 from penstock.evaluate.queues import best_count, load, mean_queue, mean_wait
 from penstock.evaluate.rates import visit_ratios
 from penstock.model.arrays import FloatVector
-from penstock.model.problem import FlatStream, Problem
+from penstock.model.flat_stream import FlatStream
+from penstock.model.problem import Problem
 from penstock.model.topology import Grouping
 from penstock.schedulers.base import Budget
 

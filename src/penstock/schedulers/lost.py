@@ -19,9 +19,10 @@ from penstock.model.placement import Placement
 from penstock.model.plan import Contingency
 from penstock.model.problem import Problem
 from penstock.schedulers.base import MOST_KINDS, Budget
+from penstock.schedulers.machine_groups import Allowance, Classes, State, placement_of
 from penstock.schedulers.penstock_ground import may_weigh
 from penstock.schedulers.penstock_shares import best_shares
-from penstock.schedulers.regroup import Allowance, Classes, Regroup, State, placement_of
+from penstock.schedulers.regroup import Regroup
 
 #: Instances that may change besides those of the lost machine.
 EXTRA = 10

@@ -20,8 +20,8 @@ from penstock.model.cluster import Hop
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
 from penstock.schedulers.base import Budget
+from penstock.schedulers.machine_groups import placement_of
 from penstock.schedulers.packing import Patterns
-from penstock.schedulers.regroup import placement_of
 
 #: Exchanges are looked for among this many machines at a time.
 _AT_ONCE = 256

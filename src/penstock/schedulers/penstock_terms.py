@@ -30,10 +30,11 @@ from penstock.model.problem import Problem
 from penstock.model.terms import Least, Terms
 from penstock.schedulers.base import Budget
 from penstock.schedulers.fewest import amount, carry_with_least, prices_of
+from penstock.schedulers.machine_groups import Allowance, Classes, placement_of
 from penstock.schedulers.nearer import bring_nearer, distance_per_tuple
 from penstock.schedulers.penstock_ground import may_weigh
 from penstock.schedulers.penstock_shares import best_shares
-from penstock.schedulers.regroup import Allowance, Classes, Regroup, placement_of
+from penstock.schedulers.regroup import Regroup
 from penstock.schedulers.restricted import Restricted, open_machines
 from penstock.schedulers.settle import nearest_machines, pulled_apart, settled
 

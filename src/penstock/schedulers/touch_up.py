@@ -20,7 +20,7 @@ from penstock.model.arrays import IntMatrix
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
 from penstock.schedulers.base import Budget
-from penstock.schedulers.regroup import placement_of
+from penstock.schedulers.machine_groups import placement_of
 
 #: Machines with most room that an instance may go to.
 _MOST_TARGETS = 10

@@ -15,8 +15,9 @@ from penstock.evaluate.network import hop_ms, region_hop_ms
 from penstock.evaluate.rates import worker_keys
 from penstock.model.arrays import FloatVector, IntVector
 from penstock.model.cluster import Hop
+from penstock.model.flat_stream import FlatStream
 from penstock.model.placement import Placement
-from penstock.model.problem import FlatStream, Problem
+from penstock.model.problem import Problem
 from penstock.model.topology import FOLLOWS_SHARES, Grouping
 from penstock.simulate.records import (
     INSTANCE,

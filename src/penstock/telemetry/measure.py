@@ -15,14 +15,14 @@ from scipy import stats
 
 from penstock.model.cpu_form import FormKind
 from penstock.model.profile import Cost, Origin, Profile, StreamMeasure
-from penstock.telemetry import costs
 from penstock.telemetry.drift import Measure, drifts
-from penstock.telemetry.extrapolate import estimate_missing
 from penstock.telemetry.findings import CostFit, Findings, NotReady
+from penstock.telemetry.fit import costs
+from penstock.telemetry.fit.extrapolate import estimate_missing
+from penstock.telemetry.fit.rounding import finite, rounded
+from penstock.telemetry.fit.worker_costs import worker_costs
 from penstock.telemetry.quality import HostSpan, skewed_clocks
-from penstock.telemetry.rounding import finite, rounded
 from penstock.telemetry.streams import stream_sums
-from penstock.telemetry.worker_costs import worker_costs
 
 
 def find(

@@ -21,7 +21,7 @@ from pyspark.sql import functions as F
 from penstock.errors import InputError
 from penstock.model.profile import Profile
 from penstock.model.telemetry import Sample
-from penstock.telemetry import measure, storm_log
+from penstock.telemetry import measure
 from penstock.telemetry.arrow_record import record_schema
 from penstock.telemetry.checks import type_of_host
 from penstock.telemetry.clean import Settings
@@ -33,6 +33,7 @@ from penstock.telemetry.schemas import PROFILE
 from penstock.telemetry.selection import Selection
 from penstock.telemetry.source import Source, SourceFormat
 from penstock.telemetry.store import Manifest, Store
+from penstock.telemetry.storm import log as storm_log
 from penstock.telemetry.tables import Tables
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""Topologies run as PySpark streams that obey a plan, and the lab they run on."""

@@ -7,7 +7,6 @@ batches after that, and then watches for so many seconds.
 from __future__ import annotations
 
 import shutil
-import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -19,10 +18,10 @@ from pyspark.sql import SparkSession
 
 from penstock.engines.lab.cluster import lab_cluster, with_own_use
 from penstock.engines.lab.lab import Lab
-from penstock.engines.lab.pace import PaceMeter
 from penstock.engines.lab.profile import profile_of
 from penstock.engines.spark.code import Code
 from penstock.engines.spark.deployment import Deployment, Instance, PlaceBy
+from penstock.engines.spark.observed import Observed, Watch, rows_of
 from penstock.engines.spark.placement import EXECUTOR_MB, Places, settings
 from penstock.engines.spark.planning import SCHEDULER, as_spark_runs_it
 from penstock.engines.spark.runner import TELEMETRY, Batch, Runner
@@ -41,8 +40,6 @@ from penstock.schedulers.base import Budget
 from penstock.telemetry.findings import NotMeasured
 from penstock.telemetry.session import spark_session
 
-#: Batches after the limits are on that are left out: what was under way, and one more.
-_LEFT_OUT = 2
 _LIMITED_WITHIN_S = 240.0
 _FIRST_LOOK_ROWS, _FIRST_LOOK_LEVELS, _FIRST_LOOK_BATCHES = 15_000, (0.2, 1.0), 8
 _WATCHED = "watched"
@@ -56,92 +53,6 @@ _MEASURE_S = 240.0
 _MEASURED_AT_MOST = 3
 #: The highest load takes this part of the slowest machine; the rest is for Spark's own work.
 _FILL = 0.4
-
-
-@dataclass(frozen=True)
-class Seen:
-    """One batch, and what each machine did from the end of the one before to its end."""
-
-    batch: Batch
-    seconds: float
-    #: By control group.
-    cpu_s: Mapping[str, float]
-    #: Time of day.
-    ended: float = 0.0
-
-
-@dataclass(frozen=True)
-class Observed:
-    """Batches of one run, watched after warm-up."""
-
-    seen: tuple[Seen, ...]
-
-    def where(self, chosen: Callable[[Batch], bool]) -> Observed:
-        """Some of the batches."""
-        return Observed(tuple(one for one in self.seen if chosen(one.batch)))
-
-    def __add__(self, other: Observed) -> Observed:
-        return Observed(self.seen + other.seen)
-
-    @property
-    def batches(self) -> tuple[Batch, ...]:
-        return tuple(one.batch for one in self.seen)
-
-    @property
-    def rows(self) -> int:
-        return sum(_rows_of(batch) for batch in self.batches)
-
-    @property
-    def machine_points(self) -> dict[str, float]:
-        """CPU points that each machine used meanwhile.
-
-        Over the time that the rate is over. From end to end, small batches at fixed times among
-        large ones would take longer, and large ones less long, than the time between their starts.
-        """
-        machines = self.seen[0].cpu_s
-        return {m: 100 * sum(one.cpu_s[m] for one in self.seen) / self.seconds for m in machines}
-
-    @property
-    def seconds(self) -> float:
-        return sum(batch.seconds for batch in self.batches)
-
-    @property
-    def rate_per_s(self) -> float:
-        return self.rows / self.seconds
-
-    @property
-    def batch_s(self) -> float:
-        """Median time of a batch: what a tuple waits for its result."""
-        return statistics.median(batch.seconds for batch in self.batches)
-
-    def pace(self, meter: PaceMeter) -> float:
-        """CPU that a meter's work took on average while these batches ran."""
-        each = [meter.usual_s(one.ended - one.seconds, one.ended) for one in self.seen]
-        return statistics.fmean(each)
-
-    def own_points(self) -> dict[str, float]:
-        """CPU points that each machine used beside the workers: its daemon, above all."""
-        whole = self.machine_points
-        window_ms, used = 0.0, dict.fromkeys(whole, 0.0)
-        for batch in self.batches:
-            # Each instance tells what its whole worker used.
-            workers = {(s.host, s.worker): s.worker_cpu_points or 0.0 for s in batch.samples}
-            length_ms = batch.samples[0].window_ms
-            window_ms += length_ms
-            for (host, _), points in workers.items():
-                used[host] += points * length_ms
-        return {m: whole[m] - used[m] / window_ms for m in used}
-
-    def tuples_per_busy_s(self) -> dict[str, float]:
-        """How fast each machine goes through a mix of all components, by the clock."""
-        tuples: dict[str, float] = {}
-        busy_s: dict[str, float] = {}
-        for sample in (s for batch in self.batches for s in batch.samples):
-            taken = sample.produced or sum(i.tuples for i in sample.inputs or ())
-            tuples[sample.host] = tuples.get(sample.host, 0.0) + taken
-            spent = (sample.process_ms or 0.0) * taken / 1e3
-            busy_s[sample.host] = busy_s.get(sample.host, 0.0) + spent
-        return {host: tuples[host] / busy_s[host] for host in tuples if busy_s[host] > 0}
 
 
 @dataclass
@@ -208,7 +119,7 @@ class Circle:
         """Watch a run for so many seconds after everything is warm."""
         folder = self.folder / name
         shutil.rmtree(folder, ignore_errors=True)
-        watch = _Watch(self.lab, seconds, time.monotonic() + _LIMITED_WITHIN_S)
+        watch = Watch(self.lab, seconds, time.monotonic() + _LIMITED_WITHIN_S)
         runner = Runner(
             spark, self.topology, self.code, source, folder, lambda: deployment, watch.see, places,
             every_s=every_s,
@@ -252,7 +163,7 @@ class Circle:
         source = RateSource(rows, (*_MEASURE_LEVELS, _OTHER_LEVEL))
 
         def is_other(batch: Batch) -> bool:
-            return _rows_of(batch) == round(_OTHER_LEVEL * rows)
+            return rows_of(batch) == round(_OTHER_LEVEL * rows)
 
         profile: Profile | None = None
         seen, number = Observed(()), 0
@@ -313,43 +224,3 @@ def predicted_points(
     load = capacity(problem, placement)
     points = load.machine_fixed + load.machine_slope * rate_per_s
     return {host: float(points[m]) for host, m in zip(hosts, machines, strict=True)}
-
-
-class _Watch:
-    """Waits for the limits, leaves out a few batches, then counts."""
-
-    def __init__(self, lab: Lab, seconds: float, patience_until: float) -> None:
-        self.lab, self.wanted_s, self.patience_until = lab, seconds, patience_until
-        self.seen: list[Seen] = []
-        self._warm = 0
-        #: Time and CPU at the end of the batch before, once it counts.
-        self._before: tuple[float, dict[str, float]] | None = None
-
-    def see(self, batch: Batch) -> None:
-        if self.is_whole:
-            return
-        now = time.monotonic(), self.lab.cpu_s()
-        if self._before is not None:
-            (began, before), (ended, after) = self._before, now
-            used = {m: after[m] - before[m] for m in after}
-            self.seen.append(Seen(batch, ended - began, used, time.time()))
-        elif all(held.is_limited for held in self.lab.held.values()):
-            self._warm += 1
-        if self._warm >= _LEFT_OUT:
-            self._before = now
-
-    @property
-    def is_whole(self) -> bool:
-        return sum(one.batch.seconds for one in self.seen) >= self.wanted_s
-
-    def is_done(self) -> bool:
-        if self._before is None and time.monotonic() > self.patience_until:
-            raise PenstockError("the lab did not warm up; is something else busy here?")
-        return self.is_whole
-
-    def observed(self) -> Observed:
-        return Observed(tuple(self.seen))
-
-
-def _rows_of(batch: Batch) -> int:
-    return round(sum(s.produced or 0.0 for s in batch.samples))

@@ -10,7 +10,8 @@ import numpy as np
 from penstock.evaluate.network import flow_tuples
 from penstock.evaluate.rates import Flow
 from penstock.model.cluster import Hop
-from penstock.model.problem import FlatStream, Problem
+from penstock.model.flat_stream import FlatStream
+from penstock.model.problem import Problem
 from penstock.report.charts.graph import Edge, Node, graph_svg
 from penstock.report.numbers import rate
 from penstock.report.page import Block, Cell, Column, Figure, Note, Section, Table

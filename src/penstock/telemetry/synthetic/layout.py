@@ -17,8 +17,9 @@ from penstock.evaluate.division import divide_evenly
 from penstock.evaluate.network import crossings
 from penstock.evaluate.rates import Flow, Rates, propagate, worker_keys
 from penstock.model.arrays import FloatVector, IntVector, sum_by
+from penstock.model.flat_stream import FlatStream
 from penstock.model.placement import Placement
-from penstock.model.problem import FlatStream, Problem
+from penstock.model.problem import Problem
 from penstock.model.topology import Grouping, Kind, Stream, Topology
 
 #: Storm's first worker port.

@@ -1,0 +1,1 @@
+"""From windows to costs with error bars: per tuple, fixed, of workers, on types never seen."""

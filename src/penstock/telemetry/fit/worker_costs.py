@@ -1,0 +1,202 @@
+"""What a worker process costs beside its tasks: always, for every tuple, for every tuple it moves.
+
+The worker is fitted like a component. Tuples that enter or leave it cost more than those that stay
+(they are packed, sent and unpacked), and that shows where workers, or the same worker at different
+times, exchange different parts of their tuples with others; where all do alike, it is part of the
+cost of every tuple. A machine type on which a cost is not sure gets the one that its speed in
+everything else suggests: with none at all it would look cheaper than the others and be given more
+work than it can do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from penstock.model.arrays import FloatVector
+from penstock.model.cpu_form import FormKind
+from penstock.model.profile import WorkerCost
+from penstock.telemetry import usage
+from penstock.telemetry.findings import CostFit
+from penstock.telemetry.fit import costs
+from penstock.telemetry.fit.extrapolate import Estimate, estimate_missing
+from penstock.telemetry.fit.regression import Points, fit
+from penstock.telemetry.fit.rounding import rounded
+from penstock.telemetry.traffic import worker_crossings
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_FEWEST_MINUTES = 3
+#: A cost per tuple counts when it is surely there.
+_SURE_SIGMAS = 3.0
+#: The interquartile range of a normal distribution, in standard deviations.
+_IQR_SIGMAS = 1.349
+#: A median is this much less precise than a mean.
+_MEDIAN_FACTOR = 1.2533
+#: Part of the spread of crossings that the rate must leave unexplained.
+_FEWEST_CONTRAST = 0.1
+
+
+def worker_costs(
+    rates: DataFrame, traffic: DataFrame, workers: DataFrame, components: Sequence[CostFit]
+) -> list[WorkerCost]:
+    """By machine type, where enough was seen: a line if tuples cost workers anything."""
+    found = {
+        row["machine_type"]: _usual(row["machine_type"], row["quartiles"], row["minutes"])
+        for row in usage.worker_overheads(workers).collect()
+        if row["minutes"] >= _FEWEST_MINUTES
+    }
+    if not found:
+        return []
+    seen = usage.worker_windows(rates, worker_crossings(traffic))
+    windows = seen.where(F.col("machine_type").isin(sorted(found)))
+    remote = _filled_in(_sure_crossings(windows), components, found)
+    windows = _without(windows, remote, "crossing")
+    lines = _sure_lines(windows)
+    found |= {kind: _line(fit) for kind, fit in lines.items()}
+    sure = {kind: Estimate(f.e, f.e_error) for kind, f in lines.items()}
+    slopes = dict.fromkeys(remote, Estimate(0.0, 0.0)) | _filled_in(sure, components, found)
+    found |= _supposed(windows, {k: slope for k, slope in slopes.items() if k not in lines})
+    return [_with_crossings(found[kind], remote.get(kind)) for kind in sorted(found)]
+
+
+def _filled_in(
+    sure: Mapping[str, Estimate], components: Sequence[CostFit], kinds: Iterable[str]
+) -> dict[str, Estimate]:
+    """A worker's cost on all machine types, where one has it; the others' by their speed."""
+    known = {
+        (f"{f.topology}/{f.component}", f.machine_type): (f.e, f.e_error)
+        for f in components
+        if not f.not_ready
+    }
+    known |= {(usage.WORKER, kind): (cost.value, cost.error) for kind, cost in sure.items()}
+    wanted = [(usage.WORKER, kind) for kind in sorted(kinds) if kind not in sure]
+    supposed = estimate_missing(known, wanted)
+    return dict(sure) | {kind: cost for (_, kind), cost in supposed.items()}
+
+
+# -- tuples that enter or leave ------------------------------------------------------------------
+
+
+def _sure_crossings(windows: DataFrame) -> dict[str, Estimate]:
+    """What a tuple costs that enters or leaves, on the types where that shows."""
+    known = windows.where("crossing is not null")
+    rows = (
+        costs.sampled(known, _counted(known))
+        .groupBy("machine_type")
+        .applyInPandas(_fit_crossings, "machine_type string, value double, error double")
+        .collect()
+    )
+    return {
+        row["machine_type"]: Estimate(row["value"], row["error"])
+        for row in rows
+        if row["value"] > _SURE_SIGMAS * row["error"]
+    }
+
+
+def _fit_crossings(frame: pd.DataFrame) -> pd.DataFrame:
+    import pandas as pd
+
+    ordered = costs.in_order(frame)
+    found = crossing_cost(costs.points_of(ordered), ordered["crossing"].to_numpy(np.float64))
+    kind = str(frame["machine_type"].iloc[0])
+    return pd.DataFrame([{"machine_type": kind, "value": found.value, "error": found.error}])
+
+
+def crossing_cost(points: Points, crossing: FloatVector) -> Estimate:
+    """Points per tuple/s that enters or leaves, told from those of every tuple; 0 if it cannot."""
+    unknown = Estimate(0.0, 0.0)
+    if costs.refuse_points(points):
+        return unknown
+    line = np.column_stack([points.rate, np.ones(len(points))])
+    explained, *_ = np.linalg.lstsq(line, crossing, rcond=None)
+    if np.std(crossing - line @ explained) <= _FEWEST_CONTRAST * np.std(crossing):
+        return unknown
+    both = fit(np.column_stack([line, crossing]), points)
+    if both.coefficients[0] >= 0:
+        return Estimate(float(both.coefficients[2]), float(both.errors[2]))
+    # A tuple that stays does not give CPU back: then it costs nothing.
+    moved = replace(points, rate=crossing, rate_variance=np.zeros(len(points)))
+    alone = fit(np.column_stack([crossing, np.ones(len(points))]), moved)
+    return Estimate(
+        float(alone.coefficients[0]), max(float(alone.errors[0]), float(both.errors[2]))
+    )
+
+
+def _without(windows: DataFrame, cost: Mapping[str, Estimate], per: str) -> DataFrame:
+    """The windows less what so many of a thing cost on each machine type."""
+    if not cost:
+        return windows
+    given = windows.sparkSession.createDataFrame(
+        [(kind, estimate.value) for kind, estimate in sorted(cost.items())],
+        "machine_type string, cost double",
+    )
+    rest = F.col("cpu_points") - F.coalesce(F.col("cost") * F.col(per), F.lit(0.0))
+    joined = windows.join(F.broadcast(given), "machine_type", "left")
+    return joined.withColumn("cpu_points", rest).drop("cost")
+
+
+def _with_crossings(cost: WorkerCost, remote: Estimate | None) -> WorkerCost:
+    if remote is None:
+        return cost
+    return replace(cost, e_remote=rounded(remote.value), e_remote_error=rounded(remote.error))
+
+
+# -- every tuple ---------------------------------------------------------------------------------
+
+
+def _sure_lines(windows: DataFrame) -> dict[str, CostFit]:
+    fitted = costs.fits(costs.sampled(windows, _counted(windows))).collect()
+    fits = (costs.fit_of(row.asDict()) for row in fitted)
+    return {
+        f.machine_type: f
+        for f in fits
+        if not f.not_ready and f.e > _SURE_SIGMAS * f.e_error and f.form == FormKind.LINEAR.value
+    }
+
+
+def _counted(windows: DataFrame) -> DataFrame:
+    return windows.groupBy(*costs.GROUP).agg(F.count("*").alias("samples"))
+
+
+def _supposed(windows: DataFrame, slopes: Mapping[str, Estimate]) -> dict[str, WorkerCost]:
+    """Workers with a given slope; the rest of what they used is their fixed cost."""
+    if not slopes:
+        return {}
+    rows = (
+        _without(windows, slopes, "rate")
+        .where(F.col("machine_type").isin(sorted(slopes)))
+        .groupBy("machine_type")
+        .agg(usage.quartiles(F.col("cpu_points")).alias("quartiles"), F.count("*").alias("windows"))
+        .collect()
+    )
+    return {
+        row["machine_type"]: _usual(
+            row["machine_type"], row["quartiles"], row["windows"], slopes[row["machine_type"]]
+        )
+        for row in rows
+    }
+
+
+def _usual(
+    kind: str, quartiles: Sequence[float], seen: int, slope: Estimate | None = None
+) -> WorkerCost:
+    low, middle, high = quartiles
+    error = _MEDIAN_FACTOR * (high - low) / _IQR_SIGMAS / np.sqrt(seen)
+    moving: dict[str, Any] = {}
+    if slope is not None and slope.value > 0:
+        moving = {"e": rounded(slope.value), "e_error": rounded(slope.error)}
+    return WorkerCost(kind, rounded(max(middle, 0.0)), rounded(error), **moving)
+
+
+def _line(fit: CostFit) -> WorkerCost:
+    return WorkerCost(
+        fit.machine_type, rounded(fit.met), rounded(fit.met_error), rounded(fit.e),
+        rounded(fit.e_error),
+    )  # fmt: skip
