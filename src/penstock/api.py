@@ -30,7 +30,7 @@ from penstock.inputs import Source, is_folder, natural_cluster, resolved, terms_
 from penstock.model.cluster import Cluster
 from penstock.model.outcome import Outcome
 from penstock.model.placement import Placement
-from penstock.model.plan import Plan, Scalar
+from penstock.model.plan import Contingency, Plan, Scalar
 from penstock.model.problem import Problem, build
 from penstock.model.profile import Profile
 from penstock.model.terms import Terms
@@ -38,6 +38,7 @@ from penstock.model.topology import Topology
 from penstock.schedulers.admission import by_priority, has_priorities
 from penstock.schedulers.base import Budget, Scheduler, parameters_of
 from penstock.schedulers.counts import missing_counts
+from penstock.schedulers.lost_by_requests import contingencies_by_requests
 from penstock.simulate.results import SimResult
 from penstock.simulate.scenario import Scenario
 
@@ -120,7 +121,7 @@ def plan(
     Where topologies have demands and priorities and not all demands can be carried, those of the
     highest priority are carried first. ``if_lost`` adds where instances go when a machine is lost,
     if there are no more kinds of losses than that; with ``same_counts`` none starts or ends then,
-    as a running Storm must have it.
+    as a running Storm must have it, nor without rates, where they go by what they ask for.
     """
     chosen = configured(scheduler, parameters or {})
 
@@ -134,19 +135,26 @@ def plan(
             progress("cutting demands by priority")
             cut = by_priority(problem, reached, lambda part: once(part).facts.scale or 0.0)
             planned = planned if cut is None else _with_cuts(once(cut))
-    if if_lost and planned.plan is not None and planned.problem.has_rates:
+    if if_lost and planned.plan is not None:
         progress("what if a machine is lost")
-        # scipy's solvers take longer to load than most commands to run.
-        from penstock.schedulers.lost import contingencies
-        from penstock.schedulers.lost_same_counts import contingencies_same_counts
-
-        made = planned.plan
-        if same_counts:
-            lost = contingencies_same_counts(made.problem, made.placement, budget())
-        else:
-            lost = contingencies(made.problem, made.placement, budget(), if_lost)
-        planned = replace(planned, plan=replace(made, if_lost=lost))
+        lost = _if_lost(planned.plan, if_lost, budget, same_counts=same_counts)
+        planned = replace(planned, plan=replace(planned.plan, if_lost=lost))
     return planned
+
+
+def _if_lost(
+    made: Plan, most_kinds: int, budget: Callable[[], Budget], *, same_counts: bool
+) -> tuple[Contingency, ...]:
+    """Where instances go when a machine is lost, by rates where they are known."""
+    if not made.problem.has_rates:
+        return contingencies_by_requests(made.problem, made.placement, most_kinds)
+    # scipy's solvers take longer to load than most commands to run.
+    from penstock.schedulers.lost import contingencies
+    from penstock.schedulers.lost_same_counts import contingencies_same_counts
+
+    if same_counts:
+        return contingencies_same_counts(made.problem, made.placement, budget())
+    return contingencies(made.problem, made.placement, budget(), most_kinds)
 
 
 def _with_cuts(planned: Planned) -> Planned:

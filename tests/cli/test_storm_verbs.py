@@ -1,6 +1,7 @@
 """import storm, plan --from storm, diff --from storm and apply, against a Storm of dictionaries."""
 
 import json
+from pathlib import Path
 
 import pytest
 from tests.engines.fake_storm import FakeStorm
@@ -26,7 +27,11 @@ def test_what_runs_becomes_our_files(storm, run):
         "live/cluster.yaml",
         "live/topology-flow.yaml",
         "live/current.json",
+        "live/seen.json",
     ]
+    seen = json.loads(Path("live/seen.json").read_text())
+    assert seen["scheduler_info"] == {"flow": "fine"}
+    assert set(seen["rates_per_s"]) == {"flow"}
     assert [m.name for m in load("live/cluster.yaml").machines] == ["a", "b"]
     assert load("live/current.json").deployed[0].id == "flow-1-100"
 
@@ -93,3 +98,22 @@ def test_a_client_file_must_be_called_as_storm_wants_it(storm, run, tmp_path):
     code, _, err = run("import", "storm", "--out", "o", "--storm-yaml", "my.yaml")
     assert code == 1
     assert "must be called storm.yaml" in err
+
+
+def test_apply_says_whose_plan_stays_in_force(storm, run):
+    run("plan", "--from", "storm", "--nimbus", "x", "-p", "p.json", "-o", "n.json")
+    text = Path("n.json").read_text()
+    storm.plan_file.write_text(text.replace('"flow"', '"billing"'))
+    storm.others = {"billing": ""}
+    code, out, err = run("apply", "n.json", "--nimbus", "x", "--json")
+    assert code == 0, err
+    assert json.loads(out)["kept"] == ["billing"]
+    assert "plans that stay in force: billing" in err
+    assert "left out: billing has no place yet (no slot)" in err
+
+
+def test_a_topology_that_cannot_be_read_says_why_when_it_is_asked_for(storm, run):
+    storm.others = {"secret": "not yours"}
+    code, _, err = run("plan", "--from", "storm", "secret", "--nimbus", "x", "-p", "p.json")
+    assert code == 1
+    assert "secret: not yours" in err

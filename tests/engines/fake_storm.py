@@ -35,6 +35,9 @@ class FakeStorm:
         self.grouping = "shuffle"
         self.settings: dict[str, Any] = {}
         self.asked: list[tuple[str, dict[str, Any]]] = []
+        #: Other topologies that are there, by name, with why Nimbus does not tell of them, or "".
+        self.others: dict[str, str] = {}
+        self.blobs: dict[str, str] = {}
         self.places = {"src": [("a", 6700), ("a", 6700)], "work": [("a", 6700), ("a", 6700)]}
 
     @contextmanager
@@ -59,7 +62,11 @@ class FakeStorm:
                 for name in self.machines
             ],
             "topologies": [
-                {"id": self.id, "name": "flow", "status": "ACTIVE", "scheduler_info": "fine"}
+                {"id": self.id, "name": "flow", "status": "ACTIVE", "scheduler_info": "fine"},
+                *(
+                    {"id": f"{n}-2-100", "name": n, "status": "ACTIVE", "scheduler_info": "no slot"}
+                    for n in self.others
+                ),
             ],
             "settings": {"storm.scheduler": self.scheduler, PLAN_FILE: str(self.plan_file)},
         }
@@ -71,6 +78,8 @@ class FakeStorm:
         }
 
     def _topology(self, topology: str) -> Any:
+        if why := self.others.get(topology.partition("-")[0]):
+            raise BridgeError(why, "not-allowed")
         components = json.loads(json.dumps(COMPONENTS))
         components["work"]["inputs"][0]["grouping"] = self.grouping
         return {
@@ -84,6 +93,8 @@ class FakeStorm:
 
     def _assignments(self, topology: str) -> Any:
         executors, task = [], 1
+        if topology != self.id:
+            return {"executors": executors}
         for component, places in self.places.items():
             for machine, port in places:
                 executors.append(
@@ -103,7 +114,12 @@ class FakeStorm:
     def _statistics(self, topology: str) -> Any:
         return {"executors": []}
 
-    def _rebalance(self, name: str, wait_s: int, executors: dict[str, int] | None = None) -> Any:
+    def _put_blob(self, key: str, file: str) -> Any:
+        self.blobs[key] = Path(file).read_text()
+
+    def _rebalance(
+        self, name: str, wait_s: int, workers: int, executors: dict[str, int] | None = None
+    ) -> Any:
         if self.busy:
             self.busy -= 1
             raise BridgeError("Internal error processing rebalance")

@@ -3,18 +3,22 @@
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from tests.engines.fake_storm import FakeStorm
 
-from penstock.change.guard import stale
+from penstock.change.guard import places_of, stale
 from penstock.change.in_force import plan_in_force
+from penstock.engines.storm.bridge import BridgeError
 from penstock.engines.storm.from_nimbus import seen_by_nimbus
+from penstock.engines.storm.kept import kept_of
 from penstock.engines.storm.publication import prepare
 from penstock.engines.storm.publish import NotFollowed, Publisher, plan_file_of
 from penstock.engines.storm.snapshot import snapshot_of
 from penstock.errors import InputError
-from penstock.files.store import dumps
+from penstock.files.store import dumps, load
 from penstock.model.placement import Placement
+from penstock.model.plan import Contingency
 
 
 @pytest.fixture
@@ -92,7 +96,10 @@ def test_other_executor_counts_go_with_the_order(storm):
     wider = plan_of(storm, (0, 0, 0), (1, 0, 0), (1, 1, 0), (1, 1, 0), (1, 1, 0))
     publisher(storm, []).publish(prepare(wider, snapshot(storm)))
     orders = [fields for what, fields in storm.asked if what == "rebalance"]
-    assert orders == [{"name": "flow", "wait_s": 2, "executors": {"src": 1, "work": 4}}]
+    # One worker on each machine: with more asked for, Storm would want to move them again.
+    assert orders == [
+        {"name": "flow", "wait_s": 2, "workers": 2, "executors": {"src": 1, "work": 4}}
+    ]
 
 
 def test_a_storm_that_does_not_follow_gets_its_old_placement_back(storm, apart):
@@ -104,6 +111,8 @@ def test_a_storm_that_does_not_follow_gets_its_old_placement_back(storm, apart):
         publisher(storm, kept).publish(prepare(apart, snapshot(storm)))
     assert "src 1 is on a, planned on b" in str(error.value)
     assert storm.places == before
+    orders = [fields["workers"] for what, fields in storm.asked if what == "rebalance"]
+    assert orders == [2, 1]  # and back to the one worker it had
     assert storm.plan_file.read_text() == "the plan from before"
     assert kept[-1].outcome == "rolled back"
     assert kept[-1].to_dict()["backup"].endswith("plan.json.before")
@@ -153,3 +162,91 @@ def test_a_plan_file_on_another_machine_is_refused(storm, tmp_path):
     with pytest.raises(InputError, match="run this on Nimbus' machine"):
         plan_file_of(snapshot(storm), None)
     assert plan_file_of(snapshot(storm), tmp_path / "plan.json") == tmp_path / "plan.json"
+
+
+# -- other topologies on the same Storm ------------------------------------------------------------
+
+
+def other_plan(apart, name="billing"):
+    """A plan for another topology of the same shape, as its file."""
+    topology = replace(apart.problem.topologies[0], name=name)
+    problem = replace(apart.problem, topologies=(topology,))
+    lost = Contingency("b", (("src", 1, "a", 0), ("work", 1, "a", 0)))
+    deployed = replace(apart.deployed[0], topology=name, id=f"{name}-2-100")
+    return replace(apart, problem=problem, if_lost=(lost,), deployed=(deployed,))
+
+
+def test_a_plan_for_one_topology_leaves_the_plan_of_another_in_force(storm, apart):
+    other = other_plan(apart)
+    storm.others = {"billing": ""}
+    storm.plan_file.write_text(dumps(other))
+    publisher(storm, []).publish(prepare(apart, snapshot(storm)))
+    written = json.loads(storm.plan_file.read_text())
+    assert [t["name"] for t in written["topologies"]] == ["flow"]
+    (kept,) = written["kept"]
+    was = json.loads(dumps(other))
+    assert kept["topologies"] == was["topologies"]
+    assert (kept["if_lost"], kept["deployed"]) == (was["if_lost"], was["deployed"])
+    assert kept["inputs"]["cluster"]["machines"] == was["inputs"]["cluster"]["machines"]
+    # It is still a plan file; and the next plan keeps it too.
+    assert places_of(load(storm.plan_file), "flow") == places_of(apart, "flow")
+    back = plan_of(storm, (0, 0, 0), (0, 0, 0), (1, 0, 0), (1, 0, 0))
+    publisher(storm, []).publish(prepare(back, snapshot(storm)))
+    assert json.loads(storm.plan_file.read_text())["kept"] == [kept]
+
+
+def test_the_plan_of_a_topology_that_is_gone_is_dropped(storm, apart):
+    storm.plan_file.write_text(dumps(other_plan(apart)))
+    publisher(storm, []).publish(prepare(apart, snapshot(storm)))
+    assert storm.plan_file.read_text() == dumps(apart)
+
+
+@pytest.mark.parametrize("old", ["", "{", "[]", '{"format": "penstock/cluster"}'])
+def test_a_plan_file_that_is_none_keeps_nothing(old):
+    assert kept_of(old.encode(), {"flow"}, set()) == []
+
+
+def test_a_topology_that_may_not_be_read_or_has_no_place_stops_nobody(storm, apart):
+    storm.others = {"secret": "not yours", "waiting": ""}
+    done = publisher(storm, []).publish(prepare(apart, snapshot(storm)))
+    assert done.outcome == "applied"
+    left_out = snapshot(storm).left_out
+    assert left_out == {"secret": "not yours", "waiting": "has no place yet (no slot)"}
+
+
+# -- shares ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def shared(storm, apart):
+    """A plan with unequal shares for a topology whose workers read them from a blob."""
+    storm.settings = {
+        "penstock.shares.file": "shares.json",
+        "topology.blobstore.map": {"flow-shares": {"localname": "shares.json"}},
+    }
+    share = [0.5, 0.5, 0.75, 0.25]
+    return replace(apart, placement=replace(apart.placement, share=np.array(share)))
+
+
+def test_shares_go_to_the_blob_that_the_workers_read(storm, shared):
+    publisher(storm, []).publish(prepare(shared, snapshot(storm)))
+    assert storm.blobs == {"flow-shares": dumps(shared)}
+
+
+def test_shares_are_taken_back_with_the_plan(storm, apart, shared):
+    storm.plan_file.write_text(dumps(apart))
+    storm.obeys = False
+    with pytest.raises(NotFollowed, match="rolled back"):
+        publisher(storm, []).publish(prepare(shared, snapshot(storm)))
+    assert storm.blobs == {"flow-shares": dumps(apart)}
+
+
+def test_shares_that_cannot_be_brought_are_a_reason_to_go_back(storm, shared):
+    def refused(**_fields):
+        raise BridgeError("no room for blobs")
+
+    storm._put_blob = refused
+    kept = []
+    with pytest.raises(NotFollowed, match="could not be brought to the workers: no room for blobs"):
+        publisher(storm, kept).publish(prepare(shared, snapshot(storm)))
+    assert kept[-1].outcome != "begun"

@@ -111,10 +111,10 @@ def test_storms_own_shuffle_stays_in_the_worker_unless_told_not_to(tmp_path, set
     assert [s.grouping for s in flow.streams] == [expected]
 
 
-def test_a_topology_that_has_no_place_yet_is_said():
-    seen = Seen("Nimbus", (machine(1),), (topology(),))
-    with pytest.raises(InputError, match="flow has no executors yet"):
-        snapshot_of(seen)
+def test_a_topology_that_has_no_place_yet_is_left_out_and_said():
+    now = snapshot_of(Seen("Nimbus", (machine(1),), (topology(),)))
+    assert now.topologies == ()
+    assert now.left_out == {"flow": "has no place yet (Storm does not say why)"}
 
 
 def test_an_address_that_is_none_and_a_ui_that_is_not_there():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import subprocess
 import sys
 import time
@@ -27,7 +26,7 @@ from penstock.engines.storm.trial import Trial
 from penstock.errors import InputError, PenstockError
 from penstock.evaluate.predict import predict
 from penstock.examples import load_profile, load_topology
-from penstock.files.store import dumps, save
+from penstock.files.store import save
 from penstock.model.placement import Placement
 from penstock.model.plan import Plan
 from penstock.model.problem import build
@@ -44,6 +43,9 @@ _MOST_INSTANCES = 6
 _SLOTS = 3
 _TELLS_EVERY = 5
 _COSTS_ON = "lab-90"
+#: When ``penstock apply`` is killed, after it has written down what it means to do: before it has
+#: told Nimbus, and while Nimbus is at it.
+_KILLED_AFTER_S = (0.0, 1.5)
 
 _Places = Mapping[str, tuple[tuple[str, int], ...]]
 
@@ -174,9 +176,8 @@ class _Hurting:
         self._hurt(
             "(the plan file, and a worker of it)", lambda: kill_workers(trial.lab, first), planned
         )
-        other = self._plan(narrower=True)
-        self._hurt("penstock apply, in the middle", lambda: self._kill_apply(other),
-                   places_of(other, trial.name))  # fmt: skip
+        for moment_s in _KILLED_AFTER_S:
+            self._kill_applies(moment_s)
         trial.feed(0.0)
         time.sleep(_DRAINS_S)
         proof = prove(trial.proof, [("mid", "high")])
@@ -188,7 +189,8 @@ class _Hurting:
         self.trial.place(plan)
         self.trial.wait_until_running()
 
-    def _hurt(self, fault: str, hurt: Callable[[], None], wanted: _Places) -> None:
+    def _hurt(self, fault: str, hurt: Callable[[], None], *wanted: _Places) -> None:
+        """Whether the placement is one of those wanted afterwards, and tuples go on being acked."""
         began = time.monotonic()
         hurt()
         acked = self._acked()
@@ -196,7 +198,7 @@ class _Hurting:
         while time.monotonic() < began + _RECOVERS_WITHIN_S:
             time.sleep(1.0)
             try:
-                differs = _differs(self.trial, wanted)
+                differs = min((_differs(self.trial, places) for places in wanted), key=len)
             except (BridgeError, InputError, ValueError) as error:
                 differs = [str(error)]
             if not differs and self._acked() >= acked + _ENOUGH:
@@ -239,22 +241,46 @@ class _Hurting:
         path.write_text(text[: len(text) // 2], encoding="utf-8")
         time.sleep(_STAYS_S)
 
-    def _kill_apply(self, plan: Plan) -> None:
-        """As soon as it has told what it means to do, and a moment later; then it is run again."""
-        path, receipt = self.folder / "other.json", self.folder / "receipt.json"
-        save(plan, path)
-        command = [
-            sys.executable, "-m", "penstock", "apply", str(path), "--yes",
-            "--storm-yaml", str(self.folder / "nimbus" / "storm.yaml"), "--receipt", str(receipt),
+    def _kill_applies(self, moment_s: float) -> None:
+        """Killed in the middle of it, and then run again, to a plan that is not in force yet."""
+        (deployed,) = self.trial.snapshot().deployed
+        before = dict(deployed.components)
+        plans = (self._plan(), self._plan(narrower=True))
+        other = next(p for p in plans if differences(places_of(p, self.trial.name), deployed))
+        planned = places_of(other, self.trial.name)
+        apply = _Apply(self.trial, other)
+        title = f"penstock apply, {moment_s:g} s after it began"
+        # Whichever of the two is in force: half of each would be wrong.
+        self._hurt(title, lambda: apply.begin_and_kill(moment_s), before, planned)
+        self._hurt("(run again)", apply.run, planned)
+
+
+class _Apply:
+    """``penstock apply`` as a user runs it; its history stays in the lab's folder."""
+
+    def __init__(self, trial: Trial, plan: Plan) -> None:
+        folder = trial.lab.folder
+        self.receipt = folder / "receipt.json"
+        self.receipt.unlink(missing_ok=True)
+        save(plan, folder / "other.json")
+        self.command = [
+            sys.executable, "-m", "penstock", "apply", str(folder / "other.json"), "--yes",
+            "--storm-yaml", str(folder / "nimbus" / "storm.yaml"),
+            "--receipt", str(self.receipt), "--history", str(folder / "history"),
         ]  # fmt: skip
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def begin_and_kill(self, moment_s: float) -> None:
+        silent = subprocess.DEVNULL
+        process = subprocess.Popen(self.command, stdout=silent, stderr=silent)
         deadline = time.monotonic() + _RECOVERS_WITHIN_S
-        while not receipt.exists() and time.monotonic() < deadline and process.poll() is None:
+        while not self.receipt.exists() and time.monotonic() < deadline and process.poll() is None:
             time.sleep(0.02)
-        time.sleep(random.Random(dumps(plan)).uniform(0.0, 3.0))
+        time.sleep(moment_s)
         process.kill()
         process.wait()
-        again = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    def run(self) -> None:
+        again = subprocess.run(self.command, capture_output=True, text=True, check=False)
         if again.returncode != 0:
             raise PenstockError(f"penstock apply, run again: {again.stderr.strip()}")
 

@@ -10,8 +10,9 @@ import typer
 from penstock.change.guard import stale
 from penstock.cli import history_options, options, storm_options
 from penstock.cli.output import say, show, write_file, write_json
+from penstock.engines.storm.kept import names_in
 from penstock.engines.storm.publication import Publication, Receipt, prepare
-from penstock.engines.storm.publish import Publisher, plan_file_of
+from penstock.engines.storm.publish import Publisher, plan_file_of, read_plan_file
 from penstock.errors import EXIT_CHANGES, EXIT_DONE, Finding, StaleError
 from penstock.files.writer import to_json
 from penstock.report.text import changes_view
@@ -59,11 +60,14 @@ def command(
             raise StaleError(*(Finding(change, str(plan)) for change in old), "plan again")
         path = plan_file_of(snapshot, plan_file)
         publication = prepare(wanted, snapshot)
+        kept_plans = names_in(Publisher.kept(publication, read_plan_file(path)))
         if not as_json:
             show(changes_view(publication.changes), *_steps(publication, wait_s))
+        if kept_plans:
+            say(f"plans that stay in force: {', '.join(kept_plans)}")
         if not yes:
             if as_json:
-                write_json(_dry(publication, wait_s))
+                write_json(_dry(publication, wait_s) | {"kept": kept_plans})
             say("nothing was changed; --yes does it" if publication.any else "nothing to do")
             return EXIT_CHANGES if detailed_exitcode and publication.any else EXIT_DONE
 
@@ -73,7 +77,10 @@ def command(
             kept.keep(done.to_dict())
             write_file(receipt, to_json(done.to_dict()))
 
-        publisher = Publisher(bridge, path, say, keep, wait_s=wait_s, within_s=within_s)
+        publisher = Publisher(
+            bridge, path, say, keep,
+            wait_s=wait_s, within_s=within_s, machine_types=target.machine_types,
+        )  # fmt: skip
         done = publisher.publish(publication)
     if as_json:
         write_json(done.to_dict())

@@ -9,7 +9,7 @@ import typer
 
 from penstock.change.in_force import plan_in_force
 from penstock.cli import options, storm_options
-from penstock.cli.output import make_folder, say, write_json, write_text
+from penstock.cli.output import make_folder, say, write_file, write_json, write_text
 from penstock.errors import EXIT_DONE, Finding, InputError, UsageError
 from penstock.files.document import read_document
 from penstock.files.flux import is_flux, topology_from_flux
@@ -17,6 +17,7 @@ from penstock.files.production import Executors, is_production_folder, load_prod
 from penstock.files.schema import as_mapping, is_name
 from penstock.files.store import dumps, save
 from penstock.files.storm_yaml import cluster_from_storm_yaml
+from penstock.files.writer import to_json
 from penstock.model.cluster import Cluster
 from penstock.model.plan import Plan
 from penstock.model.topology import Topology
@@ -88,11 +89,16 @@ def storm(
         files[out / "current.json"] = plan_in_force(snapshot)
     for path, value in files.items():
         save(value, path)
+    seen: dict[str, object] = {
+        "rates_per_s": {name: dict(rates) for name, rates in snapshot.rates.items()},
+        "scheduler_info": dict(snapshot.statuses),
+        "avoided": list(snapshot.avoided),
+        "left_out": dict(snapshot.left_out),
+    }
+    write_file(out / "seen.json", to_json({"format": "penstock/seen", "version": 1, **seen}))
     if as_json:
-        names = [str(path) for path in files]
-        rates = {name: dict(rates) for name, rates in snapshot.rates.items()}
-        found = {"files": names, "avoided": list(snapshot.avoided), "rates_per_s": rates}
-        write_json({"format": "penstock/imported", "version": 1, **found})
+        names = [str(path) for path in (*files, out / "seen.json")]
+        write_json({"format": "penstock/imported", "version": 1, "files": names, **seen})
     machines, topologies = len(snapshot.cluster.machines), len(snapshot.topologies)
     say(f"wrote {machines} machines, {topologies} topologies and who runs where to {out}")
     if snapshot.avoided:

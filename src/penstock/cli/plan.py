@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
@@ -25,6 +26,7 @@ from penstock.model.plan import Plan
 from penstock.model.problem import Problem
 from penstock.model.profile import Profile
 from penstock.model.snapshot import Snapshot
+from penstock.report.numbers import counted
 from penstock.report.picture import placement_svg
 from penstock.report.text import changes_view, plan_view
 from penstock.schedulers.base import MOST_KINDS
@@ -176,15 +178,36 @@ def _write(plan: Plan, out: Path | None, svg: Path | None) -> None:
 
 
 def _say_what_is_left_out(plan: Plan, *, asked: bool | None) -> None:
-    if asked is None and plan.problem.has_rates and not plan.if_lost:
-        say("what happens when a machine is lost takes long to work out here; --if-lost does it")
+    if asked is None and not plan.if_lost:
+        why = "takes long to work out here" if plan.problem.has_rates else "makes a long plan here"
+        say(f"what happens when a machine is lost {why}; --if-lost does it")
+    if not plan.problem.has_rates:
+        _say_what_fits_nowhere(plan)
+
+
+def _say_what_fits_nowhere(plan: Plan) -> None:
+    """By requests no rate tells that a loss is too much; a move that is missing does."""
+    on = Counter(plan.placement.machine.tolist())
+    index = plan.problem.cluster.machine_index
+    missing = [(on[index[lost.machine]] - len(lost.moves), lost.machine) for lost in plan.if_lost]
+    worst = max(missing, key=lambda loss: loss[0], default=(0, ""))
+    if worst[0]:
+        losses = sum(number > 0 for number, _ in missing)
+        say(
+            f"if {worst[1]} is lost, {counted(worst[0], 'instance')} of it would fit on no other "
+            f"machine; so it is with {losses:,} of the {counted(len(missing), 'machine')} in use"
+        )
 
 
 def _kinds_of_losses(problem: Problem, asked: bool | None) -> int:
     """How many kinds of losses are worked out: all if asked for, a few if not."""
     if asked is not None:
         return 10**9 if asked else 0
-    return MOST_KINDS if len(problem.cluster.machines) <= _FEW_MACHINES else 0
+    machines = len(problem.cluster.machines)
+    if machines > _FEW_MACHINES:
+        return 0
+    # By requests all of them are quick, and there are no more kinds than machines.
+    return MOST_KINDS if problem.has_rates else machines
 
 
 def _say_why_not(planned: api.Planned, *, stopped: bool) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -93,8 +93,17 @@ class Target:
     def snapshot_over(self, bridge: Bridge) -> Snapshot:
         return self._of(seen_by_nimbus(bridge))
 
+    @property
+    def machine_types(self) -> Mapping[str, str] | None:
+        return load_machine_types(self.types) if self.types else None
+
     def _of(self, seen: Seen) -> Snapshot:
-        return snapshot_of(seen, load_machine_types(self.types) if self.types else None)
+        snapshot = snapshot_of(seen, self.machine_types)
+        for note in snapshot.notes:
+            say(note)
+        for name, why in snapshot.left_out.items():
+            say(f"left out: {name} {why}")
+        return snapshot
 
 
 @dataclass(frozen=True)
@@ -161,6 +170,9 @@ def narrowed(snapshot: Snapshot, names: list[str] | None, profile: Profile | Non
 
 def _chosen(snapshot: Snapshot, names: list[str] | None) -> Snapshot:
     known = [t.name for t in snapshot.topologies]
+    asked = set(snapshot.left_out) if not names else set(names) & set(snapshot.left_out)
+    if asked and (names or not known):
+        raise InputError(*(Finding(snapshot.left_out[n], field=n) for n in sorted(asked)))
     if not known:
         raise InputError("no topology runs on this cluster")
     for name in names or []:

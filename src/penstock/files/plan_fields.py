@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from penstock.files.contingency_fields import Slot
+from penstock.files.contingency_fields import ContingencyFields, Slot
+from penstock.files.deployed_fields import DeployedFields
 from penstock.files.schema import Count, Name, Strict
 
 
@@ -63,6 +64,22 @@ class Inputs(Strict):
     weighted: bool = False
     given_counts: list[Count] | None = None
     terms: dict[str, Any] | None = Field(None, description="In the format penstock/terms.")
+
+
+class KeptInputs(Strict):
+    """Of the inputs of a kept plan, what is read on the cluster."""
+
+    topologies: list[dict[str, Any]]
+    cluster: dict[str, Any]
+
+
+class KeptFields(Strict):
+    """What a plan from before says of other topologies, which still holds."""
+
+    topologies: list[PlacedTopology]
+    if_lost: list[ContingencyFields] = Field(default_factory=list)
+    deployed: list[DeployedFields] = Field(default_factory=list)
+    inputs: KeptInputs
 
 
 class MachineLoadFields(Strict):

@@ -23,6 +23,7 @@ from penstock.files.deployed_fields import DeployedFields, deployed_dict, deploy
 from penstock.files.document import Document, Place, document_of
 from penstock.files.plan_fields import (
     Inputs,
+    KeptFields,
     MadeFrom,
     PlacedTopology,
     PredictedFields,
@@ -58,6 +59,10 @@ class PlanFile(FileModel):
     if_lost: list[ContingencyFields] = Field(default_factory=list)
     deployed: list[DeployedFields] = Field(
         default_factory=list, description="What ran when the plan was made, if an engine told."
+    )
+    kept: list[KeptFields] = Field(
+        default_factory=list,
+        description="Plans of other topologies that stay in force; penstock apply writes it.",
     )
     inputs: Inputs
 

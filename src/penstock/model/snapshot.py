@@ -25,3 +25,7 @@ class Snapshot:
     statuses: Mapping[str, str] = field(default_factory=dict)
     #: Settings of the engine that matter to who applies a plan.
     settings: Mapping[str, str] = field(default_factory=dict)
+    #: Topologies that are there but are not in here, by name, and why.
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    #: What could not be learned.
+    notes: tuple[str, ...] = ()

@@ -2,6 +2,7 @@
 
 A request and its answer are a line of JSON each (``penstock.storm.Bridge``). The process ends with
 the block; a time-out ends it too, because an answer that comes late would be taken for the next.
+The next question starts another one.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import queue
 import subprocess
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -38,35 +39,40 @@ class BridgeError(PenstockError):
 
 
 class Bridge:
-    """A running bridge. Made by :func:`open_bridge`."""
+    """A running bridge, started again after it was lost. Made by :func:`open_bridge`."""
 
-    def __init__(self, process: subprocess.Popen[str], errors: IO[bytes], target: str) -> None:
-        self._process = process
+    def __init__(
+        self, start: Callable[[], subprocess.Popen[str]], errors: IO[bytes], target: str
+    ) -> None:
+        self._start = start
         self._errors = errors
         self._target = target
         self._next_id = 0
+        self._process: subprocess.Popen[str] | None = None
         self._lines: queue.Queue[str | None] = queue.Queue()
-        threading.Thread(target=self._read, daemon=True).start()
 
-    def _read(self) -> None:
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
-            self._lines.put(line)
-        self._lines.put(None)
-
-    def wait_until_ready(self) -> None:
+    def open(self) -> None:
+        """Start the process, unless it runs."""
+        if self._process is not None:
+            return
+        self._process = self._start()
+        # A queue of its own: late lines of a process that is gone are nobody's answer.
+        self._lines = queue.Queue()
+        threading.Thread(target=_read, args=(self._process, self._lines), daemon=True).start()
         self._line(_STARTS_WITHIN_S, "does not start")
 
     def ask(self, what: str, *, within_s: float = _ANSWERS_WITHIN_S, **fields: Any) -> Any:
         """The result of one request; fields that are ``None`` are left out."""
+        self.open()
+        assert self._process is not None
+        assert self._process.stdin is not None
         self._next_id += 1
         given = {name: value for name, value in fields.items() if value is not None}
         request = {"id": self._next_id, "do": what, **given}
-        assert self._process.stdin is not None
         try:
             self._process.stdin.write(json.dumps(request) + "\n")
             self._process.stdin.flush()
-        except (OSError, ValueError):  # ended, or closed by us
+        except (OSError, ValueError):  # ended by itself
             raise self._ended() from None
         answer = json.loads(self._line(within_s, f"does not answer to {what}"))
         if answer.get("id") != self._next_id:
@@ -94,14 +100,24 @@ class Bridge:
         return BridgeError(f"the bridge to {self._target} ended: {tail or 'it said nothing'}")
 
     def close(self) -> None:
-        assert self._process.stdin is not None
+        process, self._process = self._process, None
+        if process is None:
+            return
+        assert process.stdin is not None
         with suppress(OSError):
-            self._process.stdin.close()
+            process.stdin.close()
         try:
-            self._process.wait(_ENDS_WITHIN_S)
+            process.wait(_ENDS_WITHIN_S)
         except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+            process.kill()
+            process.wait()
+
+
+def _read(process: subprocess.Popen[str], lines: queue.Queue[str | None]) -> None:
+    assert process.stdout is not None
+    for line in process.stdout:
+        lines.put(line)
+    lines.put(None)
 
 
 @contextmanager
@@ -130,20 +146,23 @@ def open_bridge(
     ]
     target = nimbus or (str(folder) if folder else "Nimbus")
     with tempfile.TemporaryFile() as errors:
-        process = subprocess.Popen(
-            command,
-            env=dict(environ),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            text=True,
-            encoding="utf-8",
-            # Ctrl-C is for us to handle: the bridge ends when its input does.
-            start_new_session=True,
-        )
-        bridge = Bridge(process, errors, target)
+
+        def start() -> subprocess.Popen[str]:
+            return subprocess.Popen(
+                command,
+                env=dict(environ),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                encoding="utf-8",
+                # Ctrl-C is for us to handle: the bridge ends when its input does.
+                start_new_session=True,
+            )
+
+        bridge = Bridge(start, errors, target)
         try:
-            bridge.wait_until_ready()
+            bridge.open()
             yield bridge
         finally:
             bridge.close()
@@ -174,5 +193,6 @@ def _settings(nimbus: str | None) -> dict[str, object]:
     return settings | {
         "nimbus.seeds": [host],
         "nimbus.thrift.port": int(port),
-        "storm.zookeeper.servers": [host],
+        # Nimbus knows where its ZooKeeper is; nobody said it here.
+        "penstock.zookeeper.from.nimbus": True,
     }

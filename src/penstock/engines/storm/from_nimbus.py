@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any
 
 from penstock.engines.storm.bridge import Bridge, BridgeError
@@ -25,23 +25,51 @@ _DEFAULTS = {
 }
 
 
-def seen_by_nimbus(bridge: Bridge) -> Seen:
-    """The cluster as Nimbus knows it; names and types of machines are in ZooKeeper."""
+#: Why one topology may not be readable while all others are: somebody else's, or just killed.
+_OF_ONE_TOPOLOGY = ("not-allowed", "no-such-topology")
+
+
+def seen_by_nimbus(bridge: Bridge, only: Container[str] | None = None) -> Seen:
+    """The cluster as Nimbus knows it; names and types of machines are in ZooKeeper.
+
+    ``only`` names the topologies to ask for; the others are as if they were not there.
+    """
     cluster = bridge.ask("cluster")
-    try:
-        meta = {key: entry.get("meta") or {} for key, entry in bridge.ask("machines").items()}
-    except BridgeError:
-        # A secured ZooKeeper answers daemons only; a mapping of types must do then.
-        meta = {}
+    meta, notes = _metadata(bridge)
     hosts = [s["host"] for s in cluster["supervisors"]]
     # Just after a change Nimbus knows a worker's host before its supervisor.
     alone = {s["host"]: s["id"] for s in cluster["supervisors"] if hosts.count(s["host"]) == 1}
+    topologies, unreadable = [], {}
+    for summary in cluster["topologies"]:
+        if only is not None and summary["name"] not in only:
+            continue
+        try:
+            topologies.append(_topology(bridge, summary, alone))
+        except BridgeError as error:
+            if error.kind not in _OF_ONE_TOPOLOGY:
+                raise
+            unreadable[summary["name"]] = str(error)
     return Seen(
         source="Nimbus",
         machines=tuple(_machine(s, meta.get(s["id"], {})) for s in cluster["supervisors"]),
-        topologies=tuple(_topology(bridge, t, alone) for t in cluster["topologies"]),
+        topologies=tuple(topologies),
         settings={key: str(value) for key, value in cluster["settings"].items()},
+        unreadable=unreadable,
+        notes=notes,
     )
+
+
+def _metadata(bridge: Bridge) -> tuple[dict[str, Mapping[str, Any]], tuple[str, ...]]:
+    """What supervisors say of themselves; a secured ZooKeeper answers daemons only."""
+    try:
+        told = bridge.ask("machines")
+    except BridgeError as error:
+        note = (
+            f"ZooKeeper was not read ({error}): machines are called by their hosts, and their "
+            "types must come from --types"
+        )
+        return {}, (note,)
+    return {key: entry.get("meta") or {} for key, entry in told.items()}, ()
 
 
 def _machine(said: Mapping[str, Any], meta: Mapping[str, Any]) -> SeenMachine:

@@ -26,6 +26,7 @@ class Step:
     #: Components whose number of executors changes, with the new number.
     executors: Mapping[str, int]
     workers_restarted: int
+    #: How many workers it has afterwards.
     workers: int
 
     @property
@@ -45,6 +46,8 @@ class Publication:
     before: Plan
     changes: Changes
     steps: tuple[Step, ...]
+    #: Every topology that is there, planned or not.
+    running: frozenset[str] = frozenset()
 
     @property
     def any(self) -> bool:
@@ -109,7 +112,8 @@ def prepare(plan: Plan, snapshot: Snapshot) -> Publication:
         narrowed = without_ackers(narrowed)
     before = plan_in_force(narrowed, plan.problem.profile if _covers(plan, narrowed) else None)
     steps = tuple(_step(d.topology, places_of(plan, d.topology), d) for d in narrowed.deployed)
-    return Publication(plan, before, diff(before, plan), steps)
+    running = frozenset({t.name for t in snapshot.topologies} | set(snapshot.left_out))
+    return Publication(plan, before, diff(before, plan), steps, running)
 
 
 def _covers(plan: Plan, snapshot: Snapshot) -> bool:

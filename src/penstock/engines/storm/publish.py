@@ -1,9 +1,10 @@
 """Puts a plan in force on a running Storm, and takes it back if Storm does not follow.
 
-The plan file is replaced in one step, then each topology that changes is rebalanced: Storm stops
-its spouts, gives every executor its new place, and restarts the workers whose executors are others.
-The placement is read back until it is the plan's. If it does not become so in time, the placement
-from before is put in force in the same way, as a plan of its own.
+The plan file is replaced in one step; what it said of other topologies goes along. Then each
+topology that changes is rebalanced: Storm stops its spouts, gives every executor its new place, and
+restarts the workers whose executors are others. The placement is read back until it is the plan's.
+If it does not become so in time, the placement from before is put in force in the same way, as a
+plan of its own, and then the plan file from before.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ from penstock.change.history import APPLIED, NOT_ROLLED_BACK, ROLLED_BACK
 from penstock.engines.storm.bridge import Bridge, BridgeError
 from penstock.engines.storm.daemons import PLAN_FILE, SCHEDULER_CLASS
 from penstock.engines.storm.from_nimbus import seen_by_nimbus
+from penstock.engines.storm.kept import Part, kept_of, published
 from penstock.engines.storm.publication import Publication, Receipt, Step
 from penstock.engines.storm.snapshot import snapshot_of
 from penstock.errors import Finding, InputError, PenstockError
-from penstock.files.store import dumps
 from penstock.files.writer import write_text
 from penstock.model.plan import Plan
 from penstock.model.snapshot import Snapshot
@@ -74,14 +75,17 @@ class Publisher:
     keep: Callable[[Receipt], None]
     wait_s: int = 2
     within_s: float = 120.0
+    #: By host, machine or supervisor id, as given when the snapshot was taken.
+    machine_types: Mapping[str, str] | None = None
     clock: Callable[[], float] = time.time
     sleep: Callable[[float], None] = time.sleep
 
     def publish(self, publication: Publication) -> Receipt:
         """The plan in force, or an error that says what is in force instead."""
         self._let_start({step.topology for step in publication.steps if step.pauses})
-        text = dumps(publication.plan)
-        old = self.plan_file.read_bytes() if self.plan_file.exists() else None
+        old = read_plan_file(self.plan_file)
+        kept = self.kept(publication, old)
+        text = published(publication.plan, kept)
         backup = self.plan_file.with_name(self.plan_file.name + ".before")
         if old is not None:
             write_text(backup, old.decode("utf-8", errors="replace"))
@@ -96,18 +100,26 @@ class Publisher:
         # Before anything is touched: who is killed from here on leaves a trace of what was meant.
         self.keep(receipt)
         write_text(self.plan_file, text)
-        self._bring_shares(publication.plan)
-        placed, trouble = self._put_in_force(publication.plan, publication.steps, self.within_s)
+        trouble = self._bring_shares(publication.plan)
+        placed: dict[str, float] = {}
+        if not trouble:
+            placed, trouble = self._put_in_force(publication.plan, publication.steps, self.within_s)
         if not trouble:
             done = replace(receipt, outcome=APPLIED, ended_s=self.clock(), placed_after_s=placed)
             self.keep(done)
             return done
         self.say("Storm does not follow the plan; going back to the placement from before")
-        back = self._go_back(publication, old)
+        back = self._go_back(publication, old, kept)
         outcome = ROLLED_BACK if not back else NOT_ROLLED_BACK
         trouble = [*trouble, *back]
         self.keep(replace(receipt, outcome=outcome, ended_s=self.clock(), trouble=tuple(trouble)))
         raise NotFollowed(*trouble, f"{outcome}; see the receipt")
+
+    @staticmethod
+    def kept(publication: Publication, old: bytes | None) -> list[Part]:
+        """What the plan file from before says of topologies that this plan does not name."""
+        planned = {t.name for t in publication.plan.problem.topologies}
+        return kept_of(old, publication.running, planned)
 
     def _let_start(self, topologies: set[str]) -> None:
         """Wait for executors that have not reported yet.
@@ -120,8 +132,8 @@ class Publisher:
         while self.clock() < deadline:
             starting = {
                 t.name
-                for t in seen_by_nimbus(self.bridge).topologies
-                if t.name in topologies and any(e.uptime_s <= 0 for e in t.executors)
+                for t in seen_by_nimbus(self.bridge, topologies).topologies
+                if any(e.uptime_s <= 0 for e in t.executors)
             }
             if not starting:
                 return
@@ -130,28 +142,38 @@ class Publisher:
                 told = True
             self.sleep(_LOOK_EVERY_S)
 
-    def _bring_shares(self, plan: Plan) -> None:
-        """Workers read shares where their topology says: from a file, or from a blob of Storm's."""
+    def _bring_shares(self, plan: Plan) -> list[str]:
+        """Workers read shares where their topology says: from a file, or from a blob of Storm's.
+
+        They get what the plan file says now. What went wrong, or nothing.
+        """
         if not plan.placement.has_shares:
+            return []
+        try:
+            running = {t["name"]: t["id"] for t in self.bridge.ask("cluster")["topologies"]}
+            for topology in plan.problem.topologies:
+                if topology.name not in running:
+                    return [f"{topology.name} does not run any more"]
+                self._bring_shares_to(topology.name, running[topology.name])
+        except (BridgeError, OSError) as error:
+            return [f"the shares could not be brought to the workers: {error}"]
+        return []
+
+    def _bring_shares_to(self, name: str, run: str) -> None:
+        said = self.bridge.ask("topology", topology=run)
+        given = said.get(SHARES_FILE)
+        if given is None:
+            self.say(f"{name} has no {SHARES_FILE}: its streams stay divided evenly")
             return
-        running = {t["name"]: t["id"] for t in self.bridge.ask("cluster")["topologies"]}
-        for topology in plan.problem.topologies:
-            said = self.bridge.ask("topology", topology=running[topology.name])
-            given = said.get(SHARES_FILE)
-            if given is None:
-                self.say(f"{topology.name} has no {SHARES_FILE}: its streams stay divided evenly")
-                continue
-            blobs = (said.get("topology.blobstore.map") or {}).items()
-            key = next((k for k, blob in blobs if (blob or {}).get("localname", k) == given), None)
-            if key is not None:
-                self.bridge.ask("put-blob", key=key, file=str(self.plan_file.absolute()))
-            elif Path(given).is_absolute() and Path(given).parent.is_dir():
-                if Path(given) != self.plan_file:
-                    write_text(Path(given), dumps(plan))
-            else:
-                self.say(
-                    f"copy the plan to {given} on every worker's machine: shares are read there"
-                )
+        blobs = (said.get("topology.blobstore.map") or {}).items()
+        key = next((k for k, blob in blobs if (blob or {}).get("localname", k) == given), None)
+        if key is not None:
+            self.bridge.ask("put-blob", key=key, file=str(self.plan_file.absolute()))
+        elif Path(given).is_absolute() and Path(given).parent.is_dir():
+            if Path(given) != self.plan_file:
+                write_text(Path(given), self.plan_file.read_text(encoding="utf-8"))
+        else:
+            self.say(f"copy the plan to {given} on every worker's machine: shares are read there")
 
     def _put_in_force(
         self, plan: Plan, steps: tuple[Step, ...], within_s: float
@@ -175,6 +197,9 @@ class Publisher:
                     "rebalance",
                     name=step.topology,
                     wait_s=self.wait_s,
+                    # As many as the plan has: with fewer than it asks for, Storm's own scheduler
+                    # would move everything as soon as the plan is gone.
+                    workers=step.workers,
                     executors=dict(step.executors) or None,
                 )
             except BridgeError as error:
@@ -192,7 +217,7 @@ class Publisher:
         trouble: list[str] = []
         while len(placed) < len(wanted):
             try:
-                snapshot = snapshot_of(seen_by_nimbus(self.bridge))
+                snapshot = snapshot_of(seen_by_nimbus(self.bridge, wanted), self.machine_types)
             except (BridgeError, InputError) as error:
                 # Nimbus may be away for a moment, or between two placements; the deadline decides.
                 trouble = [str(error)]
@@ -216,7 +241,8 @@ class Publisher:
         trouble = []
         for name, places in wanted.items():
             if name not in running:
-                trouble.append(f"{name} does not run any more")
+                why = snapshot.left_out.get(name, "does not run any more")
+                trouble.append(f"{name} {why}")
                 continue
             differs = differences(places, running[name])
             if not differs:
@@ -227,25 +253,30 @@ class Publisher:
             trouble.append(f"{name}: {', '.join(differs[:_SHOWN])}{more}; {said}")
         return trouble
 
-    def _go_back(self, publication: Publication, old: bytes | None) -> list[str]:
-        """The placement from before, exactly; then the plan file from before."""
-        write_text(self.plan_file, dumps(publication.before))
-        counts = {
-            t.name: {name: len(p) for name, p in places_of(publication.before, t.name).items()}
-            for t in publication.before.problem.topologies
-        }
-        steps = tuple(
-            replace(
-                s, executors={c: counts[s.topology][c] for c in s.executors}, workers_restarted=1
-            )
-            for s in publication.steps
-        )
+    def _go_back(self, publication: Publication, old: bytes | None, kept: list[Part]) -> list[str]:
+        """The placement from before, exactly; then the plan file from before, and its shares."""
+        before = publication.before
+        write_text(self.plan_file, published(before, kept))
+        steps = tuple(self._step_back(step, before) for step in publication.steps)
         within_s = max(self.within_s, _GOES_BACK_WITHIN_S)
-        _, trouble = self._put_in_force(publication.before, steps, within_s)
-        if trouble:
-            return trouble
-        if old is None:
-            self.plan_file.unlink(missing_ok=True)
-        else:
+        _, trouble = self._put_in_force(before, steps, within_s)
+        if old is not None and not trouble:
             write_text(self.plan_file, old.decode("utf-8", errors="replace"))
-        return []
+        trouble = [*trouble, *self._bring_shares(publication.plan)]
+        if old is None and not trouble:
+            self.plan_file.unlink(missing_ok=True)
+        return trouble
+
+    @staticmethod
+    def _step_back(step: Step, before: Plan) -> Step:
+        places = places_of(before, step.topology)
+        return replace(
+            step,
+            executors={name: len(places[name]) for name in step.executors},
+            workers_restarted=1,
+            workers=len({place for found in places.values() for place in found}),
+        )
+
+
+def read_plan_file(path: Path) -> bytes | None:
+    return path.read_bytes() if path.exists() else None

@@ -91,3 +91,7 @@ class Seen:
     machines: tuple[SeenMachine, ...]
     topologies: tuple[SeenTopology, ...]
     settings: Mapping[str, str] = field(default_factory=dict)
+    #: Topologies that could not be read, by name, and why.
+    unreadable: Mapping[str, str] = field(default_factory=dict)
+    #: What else could not be learned.
+    notes: tuple[str, ...] = ()

@@ -31,15 +31,13 @@ def snapshot_of(
         raise InputError(Finding("has no supervisor", seen.source))
     names = _names(seen.machines)
     cluster = _cluster(seen, names, machine_types or {}, name)
-    topologies = [t for t in seen.topologies if t.status in _RUNNING]
-    waiting = [t.name for t in topologies if not t.executors]
-    if waiting:
-        raise InputError(
-            *(
-                Finding(f"{name} has no executors yet; ask again in a moment", seen.source)
-                for name in waiting
-            )
-        )
+    running = [t for t in seen.topologies if t.status in _RUNNING]
+    topologies = [t for t in running if t.executors]
+    waiting = {
+        t.name: f"has no place yet ({t.scheduler_info or 'Storm does not say why'})"
+        for t in running
+        if not t.executors
+    }
     slots = _slots(topologies)
     return Snapshot(
         cluster=cluster,
@@ -49,6 +47,8 @@ def snapshot_of(
         avoided=tuple(names[m.id] for m in seen.machines if m.blacklisted),
         statuses={t.name: t.scheduler_info for t in topologies},
         settings=seen.settings,
+        left_out={**seen.unreadable, **waiting},
+        notes=seen.notes,
     )
 
 

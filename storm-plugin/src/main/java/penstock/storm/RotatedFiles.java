@@ -4,36 +4,41 @@ import java.io.BufferedWriter;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.List;
-import java.util.stream.Stream;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Lines in files that are renamed when they are whole, and deleted, the oldest first, when there is too much.
  *
- * <p>A file begins with a dot while it is written, so that a follower takes it only once it is whole. A full disk
- * or a folder that is gone costs lines, never the worker.
+ * <p>A file begins with a dot while it is written, so that a follower takes it only once it is whole. The bounds hold
+ * for all files of one host and port: workers there are restarted, and each leaves its files to the next. A full
+ * disk or a folder that is gone costs lines, never the worker.
  */
 final class RotatedFiles implements AutoCloseable {
-    private static final String SUFFIX = ".jsonl";
     /** Files end after a while even if they are small; at one a minute this is a day. */
     private static final int MOST_SMALL_FILES = 1440;
+    private static final long ABANDONED_MS = TimeUnit.MINUTES.toMillis(10);
+    private static final Logger LOG = LoggerFactory.getLogger(RotatedFiles.class);
 
     private final Path folder;
-    private final String name;
     private final long mostBytes;
     private final int mostFiles;
     private final long longestMs;
+    private FileName name;
     private BufferedWriter open;
-    private Path part;
-    private long number;
+    private boolean began;
+    private boolean complained;
     private long bytes;
     private long beganMs;
 
-    RotatedFiles(Path folder, String name, long mostBytes, int mostFiles, long longestMs) {
+    RotatedFiles(Path folder, FileName first, long mostBytes, int mostFiles, long longestMs) {
         this.folder = folder;
-        this.name = name;
+        this.name = first;
         this.mostBytes = mostBytes;
         this.mostFiles = mostFiles;
         this.longestMs = longestMs;
@@ -64,8 +69,11 @@ final class RotatedFiles implements AutoCloseable {
 
     private void begin() throws IOException {
         Files.createDirectories(folder);
-        part = folder.resolve("." + name + "-" + String.format("%06d", number) + SUFFIX + ".part");
-        open = Files.newBufferedWriter(part, StandardCharsets.UTF_8);
+        if (!began) {
+            tidy();
+            began = true;
+        }
+        open = Files.newBufferedWriter(folder.resolve(name.part()), StandardCharsets.UTF_8);
         bytes = 0;
         beganMs = System.currentTimeMillis();
     }
@@ -78,33 +86,58 @@ final class RotatedFiles implements AutoCloseable {
         }
         open.close();
         open = null;
-        Files.move(part, folder.resolve(name + "-" + String.format("%06d", number) + SUFFIX), StandardCopyOption.ATOMIC_MOVE);
-        number++;
-        deleteOldest();
+        FileName ended = name;
+        name = ended.numbered(ended.number() + 1);
+        makeWhole(ended);
+        tidy();
     }
 
-    private void deleteOldest() throws IOException {
-        List<Path> whole;
-        try (Stream<Path> seen = Files.list(folder)) {
-            whole = seen.filter(path -> path.getFileName().toString().startsWith(name + "-"))
-                    .filter(path -> path.getFileName().toString().endsWith(SUFFIX))
-                    .sorted()
-                    .toList();
+    private void makeWhole(FileName ended) throws IOException {
+        try {
+            Path whole = folder.resolve(ended.whole());
+            Files.move(folder.resolve(ended.part()), whole, StandardCopyOption.ATOMIC_MOVE);
+        } catch (NoSuchFileException gone) {
+            // Another process did the same, or a person deleted it.
         }
-        long total = 0;
-        for (Path path : whole) {
-            total += Files.size(path);
+    }
+
+    /** Takes over what dead workers left and keeps the bounds; what fails is tried again after the next file. */
+    private void tidy() {
+        try {
+            List<LeftFile> left = LeftFile.list(folder, name);
+            long before = System.currentTimeMillis() - Math.max(10 * longestMs, ABANDONED_MS);
+            for (LeftFile file : left) {
+                // A worker that was killed could not do it; a line that is cut is set aside by the pipeline.
+                if (!file.isWhole() && file.modifiedMs() < before) {
+                    makeWhole(file.name());
+                }
+                // In a container every worker may have the same process id: never write over its files.
+                if (!began && file.name().pid().equals(name.pid()) && file.name().number() >= name.number()) {
+                    name = name.numbered(file.name().number() + 1);
+                }
+            }
+            deleteOldest(left.stream().filter(file -> file.isWhole() || file.modifiedMs() < before).sorted().toList());
+            complained = false;
+        } catch (IOException | RuntimeException error) {
+            if (!complained) {
+                LOG.warn("penstock: old telemetry files stay for now: {}", error.toString());
+                complained = true;
+            }
         }
+    }
+
+    private void deleteOldest(List<LeftFile> whole) throws IOException {
+        long total = whole.stream().mapToLong(LeftFile::bytes).sum();
         int left = whole.size();
-        for (Path path : whole) {
+        for (LeftFile file : whole) {
             // Small files are kept as long as all of them together are within the bounds.
             boolean tooMuch = left > mostFiles && total > mostFiles * mostBytes;
             if (!tooMuch && left <= MOST_SMALL_FILES) {
                 return;
             }
-            total -= Files.size(path);
+            total -= file.bytes();
             left--;
-            Files.deleteIfExists(path);
+            Files.deleteIfExists(folder.resolve(file.name().whole()));
         }
     }
 
