@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.table import Table
 
-from penstock.cli import lab_demo, options
+from penstock.cli import lab_demo, lab_storm, options
 from penstock.cli.output import say, show, write_json
 from penstock.engines import Engine, keeper
 from penstock.engines.lab.cluster import lab_cluster
 from penstock.engines.lab.lab import WARM_UP_S
 from penstock.engines.lab.machines import parse_machines
+from penstock.engines.storm.home import find_home
 from penstock.errors import EXIT_DONE, EXIT_FAILURE
 from penstock.files.store import save
 
@@ -34,6 +36,9 @@ DEFAULT_MACHINES = "90,50,30"
 app.command("demo", short_help="Run, measure, plan, and run again under the plan.")(
     lab_demo.command
 )
+app.command("submit", short_help="Submit a topology to the Storm lab.")(lab_storm.submit)
+app.command("feed", short_help="Change the rate of a topology on the Storm lab.")(lab_storm.feed)
+app.command("end", short_help="End a topology on the Storm lab.")(lab_storm.end)
 
 
 @app.command("up", short_help="Start a lab; it stays until lab down.")
@@ -53,6 +58,9 @@ def up(
 
     penstock lab up --machines 80,40 --warm-up 40
     """
+    if engine is Engine.STORM:
+        # Here, where it can be said: the first time it takes minutes.
+        find_home(os.environ, say=say)
     say(f"starting a {engine.value} lab of {machines}")
     lab = keeper.up(engine.value, machines, warm_up)
     for note in lab.notes:

@@ -190,13 +190,12 @@ def _say_what_fits_nowhere(plan: Plan) -> None:
     on = Counter(plan.placement.machine.tolist())
     index = plan.problem.cluster.machine_index
     missing = [(on[index[lost.machine]] - len(lost.moves), lost.machine) for lost in plan.if_lost]
-    worst = max(missing, key=lambda loss: loss[0], default=(0, ""))
-    if worst[0]:
-        losses = sum(number > 0 for number, _ in missing)
-        say(
-            f"if {worst[1]} is lost, {counted(worst[0], 'instance')} of it would fit on no other "
-            f"machine; so it is with {losses:,} of the {counted(len(missing), 'machine')} in use"
-        )
+    number, machine = max(missing, key=lambda loss: loss[0], default=(0, ""))
+    if not number:
+        return
+    others = sum(missed > 0 for missed, _ in missing) - 1
+    more = f"; so with {counted(others, 'other machine')}" if others else ""
+    say(f"if {machine} is lost, there is no room for {counted(number, 'instance')} of it{more}")
 
 
 def _kinds_of_losses(problem: Problem, asked: bool | None) -> int:

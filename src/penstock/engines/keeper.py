@@ -1,9 +1,9 @@
 """Keeps a lab up in the background, and takes it down again whatever happens.
 
 ``lab up`` starts this as a process of its own. It holds the daemons and control groups, and writes
-a small file that says where the lab is; ``status`` and ``down`` go by that file. The daemons die
-with their keeper, however it dies; groups that a killed keeper left are removed by whoever looks
-next.
+a small file that says where the lab is; ``status`` and ``down`` go by that file. Daemons, what they
+started, groups and folder go with their keeper, however it dies; the small file of a keeper that
+was killed is removed by whoever looks next.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from types import FrameType
+from typing import IO
 
 from penstock.engines.lab.groups import ControlGroups, is_alive
 from penstock.engines.lab.lab import WARM_UP_S, Lab, lab_of
@@ -97,7 +98,7 @@ def up(engine: str, machines: str, warm_up_s: float = WARM_UP_S) -> LabFile:
             start_new_session=True,
         )
         try:
-            return _wait_until_up(engine, keeper)
+            return _wait_until_up(engine, keeper, said)
         except BaseException:  # Ctrl-C too: nothing may be left behind
             keeper.terminate()
             with suppress(subprocess.TimeoutExpired):
@@ -142,7 +143,7 @@ def machines_of(lab: LabFile, over_s: float = 1.0) -> list[MachineStatus]:
     ]
 
 
-def _wait_until_up(engine: str, keeper: subprocess.Popen[bytes]) -> LabFile:
+def _wait_until_up(engine: str, keeper: subprocess.Popen[bytes], said: IO[bytes]) -> LabFile:
     deadline = time.monotonic() + _STARTS_WITHIN_S
     while time.monotonic() < deadline and keeper.poll() is None:
         with suppress(OSError, ValueError):
@@ -152,7 +153,12 @@ def _wait_until_up(engine: str, keeper: subprocess.Popen[bytes]) -> LabFile:
                     raise PenstockError(found["problem"])
                 return LabFile(**(found | {"notes": tuple(found["notes"])}))
         time.sleep(0.1)
-    raise PenstockError(f"the {engine} lab did not start within {_STARTS_WITHIN_S:g} s")
+    if keeper.poll() is None:
+        raise PenstockError(f"the {engine} lab did not start within {_STARTS_WITHIN_S:g} s")
+    said.seek(0)
+    lines = said.read().decode(errors="replace").splitlines()
+    last = next((line for line in reversed(lines) if line.strip()), "it said nothing")
+    raise PenstockError(f"the {engine} lab's keeper ended: {last}")
 
 
 def _clean_up(engine: str, dead: LabFile | None = None) -> None:

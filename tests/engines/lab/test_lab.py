@@ -5,11 +5,12 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
 from penstock.engines.lab.daemons import Daemons, DidNotStart
-from penstock.engines.lab.groups import ControlGroups
+from penstock.engines.lab.groups import ControlGroups, is_alive
 from penstock.engines.lab.lab import NO_GROUPS, lab_of
 from penstock.engines.lab.machines import parse_machines
 
@@ -81,3 +82,31 @@ def test_daemons_die_with_whoever_started_them_however_it_dies(tmp_path):
             return
         time.sleep(0.05)
     pytest.fail("the daemon outlived its keeper")
+
+
+def test_what_daemons_started_goes_too_when_the_maker_of_a_lab_is_killed(tmp_path):
+    # As a Storm worker: started by a daemon, not by us; the kernel ends the daemon only.
+    code = (
+        "import os, time; from penstock.engines.lab.lab import lab_of;"
+        "from penstock.engines.lab.machines import parse_machines;"
+        "stack = lab_of('unit', parse_machines('40,20', cores=2)); lab = stack.__enter__();"
+        "lab.daemons.start('s', ['sh', '-c', 'sleep 100 & echo $! > child; wait'], os.environ);"
+        "print(lab.folder, flush=True); time.sleep(100)"
+    )
+    maker = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    folder = Path(maker.stdout.readline().strip())
+    child = folder / "child"
+    _until(lambda: child.exists() and child.read_text().strip())
+    pid = int(child.read_text())
+    maker.send_signal(signal.SIGKILL)
+    maker.wait()
+    _until(lambda: not is_alive(pid) and not folder.exists())
+    if groups := ControlGroups.find():
+        assert not list(groups.parents[0].glob(f"*-{maker.pid}-*"))
+
+
+def _until(true, within_s=15.0):
+    deadline = time.monotonic() + within_s
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)

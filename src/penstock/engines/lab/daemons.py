@@ -59,6 +59,8 @@ class Daemons:
 
     folder: Path
     running: list[Daemon] = field(default_factory=list)
+    #: Told of every process group that is started.
+    told: Callable[[int], None] = lambda _leader: None
 
     def start(
         self,
@@ -95,6 +97,7 @@ class Daemons:
                 start_new_session=True,
                 preexec_fn=_end_with_parent if sys.platform == "linux" else None,  # noqa: PLW1509
             )
+        self.told(process.pid)
         daemon = Daemon(name, process, log, words, environment)
         self.running.append(daemon)
         return daemon

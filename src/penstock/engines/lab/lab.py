@@ -1,4 +1,7 @@
-"""A lab while it is up: machines with their limits, daemons, a folder; all gone at its end."""
+"""A lab while it is up: machines with their limits, daemons, a folder; all gone at its end.
+
+However it ends: after a kill -9, :mod:`penstock.engines.lab.undertaker` cleans up.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ from penstock.engines.lab.daemons import Daemons
 from penstock.engines.lab.groups import ControlGroup, ControlGroups
 from penstock.engines.lab.limits import HeldBack
 from penstock.engines.lab.machines import LabMachine
+from penstock.engines.lab.undertaker import undertaker
 from penstock.errors import PenstockError
 
 _LOOKS_EVERY_S = 0.5
@@ -81,12 +85,13 @@ def lab_of(
     """A lab without daemons yet; whatever runs in it ends with the block, and folders go."""
     with ExitStack() as stack:
         folder = Path(tempfile.mkdtemp(prefix=f"penstock-lab-{name}-"))
+        stands_by = stack.enter_context(undertaker(folder))
         # Daemons may still write into it while it goes.
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
         groups = groups or ControlGroups.find()
         if groups:
             groups.clean_up()
-        lab = Lab(name, tuple(machines), folder, Daemons(folder))
+        lab = Lab(name, tuple(machines), folder, Daemons(folder, told=stands_by.watch))
         for machine in machines if groups else ():
             assert groups is not None
             group = groups.make(f"{name}-{os.getpid()}-{machine.name}")

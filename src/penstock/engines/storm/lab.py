@@ -15,6 +15,7 @@ from penstock.engines.lab.lab import Lab
 from penstock.engines.storm import daemons
 from penstock.engines.storm.bridge import Bridge, BridgeError, open_bridge
 from penstock.engines.storm.home import StormHome, find_home, plugin_jar, require_java
+from penstock.engines.storm.lab_topology import plan_file_in
 
 #: Worker processes that a machine can hold.
 _SLOTS = 3
@@ -24,7 +25,7 @@ _FIRST_HOST = 31
 
 def plan_file(lab: Lab) -> Path:
     """Where Nimbus looks for a plan."""
-    return lab.folder / "plan.json"
+    return plan_file_in(lab.folder)
 
 
 def start_lab(lab: Lab) -> str:

@@ -17,23 +17,16 @@ from typing import Any
 from penstock.engines.lab.lab import Lab
 from penstock.engines.storm.bridge import Bridge, BridgeError
 from penstock.engines.storm.from_nimbus import seen_by_nimbus
-from penstock.engines.storm.home import plugin_jar
 from penstock.engines.storm.lab import plan_file
-from penstock.engines.storm.proof import PROOF_FOLDER
+from penstock.engines.storm.lab_topology import REPORTS_EVERY_S, LabTopology
 from penstock.engines.storm.publication import Receipt, prepare
-from penstock.engines.storm.publish import SHARES_FILE, Publisher
+from penstock.engines.storm.publish import Publisher
 from penstock.engines.storm.snapshot import snapshot_of
 from penstock.errors import InputError, PenstockError
 from penstock.files.writer import write_text
 from penstock.model.plan import Plan
 from penstock.model.snapshot import Snapshot
 
-_MAIN = "penstock.storm.lab.LabTopology"
-#: Tasks of each component: divisible by most numbers of executors.
-TASKS = 12
-#: Tuples that may be under way: enough to keep every machine busy, few enough to be done in time.
-_PENDING = 600
-REPORTS_EVERY_S = 3
 _RUNS_WITHIN_S = 180.0
 _WARM_WITHIN_S = 180.0
 _LOOKS_EVERY_S = 1.0
@@ -73,16 +66,16 @@ class Trial:
         return self.shape
 
     @property
-    def rate_file(self) -> Path:
-        return self.lab.folder / f"{self.name}-rate"
+    def topology(self) -> LabTopology:
+        return LabTopology(self.lab.folder, self.shape, self.name)
 
     @property
     def telemetry(self) -> Path:
-        return self.lab.folder / f"{self.name}-telemetry"
+        return self.topology.telemetry
 
     @property
     def proof(self) -> Path:
-        return self.lab.folder / f"{self.name}-proof"
+        return self.topology.proof
 
     def submit(
         self,
@@ -92,34 +85,13 @@ class Trial:
         load_aware: bool = False,
         proof: bool = False,
     ) -> None:
-        """With so many executors; Storm's own scheduler places it unless a plan is in force.
-
-        Storm's shuffle prefers targets in the same worker until they are overloaded
-        (``load_aware``); without, it deals tuples evenly, as the model has it.
-        """
+        """With so many executors, fed with nothing yet; until it runs."""
         self.feed(0.0)
-        settings: dict[str, object] = {
-            "penstock.lab.rate.file": str(self.rate_file),
-            "penstock.lab.pending": _PENDING,
-            SHARES_FILE: str(plan_file(self.lab)),
-            "topology.workers": len(self.lab.machines),
-            "topology.acker.executors": len(self.lab.machines),
-            "topology.max.spout.pending": _PENDING,
-            "topology.disable.loadaware.messaging": not load_aware,
-            "topology.message.timeout.secs": 30,
-            "report.period": self.reports_every_s,
-        }
-        if proof:
-            settings[PROOF_FOLDER] = str(self.proof)
-        options = {
-            "executors": dict(executors),
-            "tasks": dict.fromkeys(executors, TASKS),
-            "weighted": weighted,
-            "telemetry": str(self.telemetry),
-            "conf": settings,
-        }
-        arguments = [self.shape, self.name, json.dumps(options)]
-        self.bridge.ask("submit", jar=str(plugin_jar()), main=_MAIN, arguments=arguments)
+        self.topology.submit(
+            self.bridge, executors, len(self.lab.machines),
+            weighted=weighted, load_aware=load_aware, proof=proof,
+            reports_every_s=self.reports_every_s,
+        )  # fmt: skip
         self._until(self._has_place, _RUNS_WITHIN_S, f"{self.name} has no place")
         self.wait_until_running()
 
@@ -130,7 +102,7 @@ class Trial:
 
     def feed(self, rate_per_s: float) -> None:
         """Tuples/s that the spouts are to make, from now on."""
-        write_text(self.rate_file, f"{rate_per_s!r}\n")
+        self.topology.feed(rate_per_s)
 
     def snapshot(self) -> Snapshot:
         return snapshot_of(seen_by_nimbus(self.bridge))

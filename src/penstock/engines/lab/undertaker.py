@@ -1,0 +1,86 @@
+"""Ends what a lab left behind when whoever made it was killed.
+
+A process of its own that reads a pipe. The maker writes there which daemons it has started, and a
+last word when all is cleaned up. If the pipe ends without it, the maker is dead: the daemons'
+process groups (with the workers they have started), the control groups and the folder go.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+from penstock.engines.lab.groups import ControlGroups
+
+_ALL_CLEAN = "clean"
+_ENDS_WITHIN_S = 5.0
+
+
+class Undertaker:
+    """The maker's end of the pipe."""
+
+    def __init__(self, pipe: IO[str]) -> None:
+        self._pipe = pipe
+
+    def watch(self, leader: int) -> None:
+        """One more process group that must not outlive the maker."""
+        self._say(str(leader))
+
+    def _say(self, word: str) -> None:
+        # One that was killed itself is no reason to stop: it is for bad times only.
+        with suppress(OSError, ValueError):
+            self._pipe.write(word + "\n")
+            self._pipe.flush()
+
+
+@contextmanager
+def undertaker(folder: Path) -> Iterator[Undertaker]:
+    """Stands by while the block runs."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "penstock.engines.lab.undertaker", str(folder)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        # Ctrl-C is for the maker.
+        start_new_session=True,
+    )
+    assert process.stdin is not None
+    stands_by = Undertaker(process.stdin)
+    try:
+        yield stands_by
+    finally:
+        stands_by._say(_ALL_CLEAN)
+        with suppress(OSError):
+            process.stdin.close()
+        try:
+            process.wait(_ENDS_WITHIN_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def bury(words: Iterable[str], folder: Path) -> None:
+    """Wait for the maker's end; then, unless it has cleaned up, do so."""
+    leaders = []
+    for word in words:
+        if word.strip() == _ALL_CLEAN:
+            return
+        leaders.append(int(word))
+    for leader in leaders:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(leader, signal.SIGKILL)
+    if groups := ControlGroups.find():
+        groups.clean_up()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    bury(sys.stdin, Path(sys.argv[1]))

@@ -1,0 +1,94 @@
+"""One of the plugin's topologies on a lab's Storm: submitted, fed at a rate, ended."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from penstock.engines.storm.bridge import Bridge
+from penstock.engines.storm.home import plugin_jar
+from penstock.engines.storm.proof import PROOF_FOLDER
+from penstock.engines.storm.publish import SHARES_FILE
+from penstock.files.writer import write_text
+
+#: Those that the plugin's jar holds, under the names of the examples.
+SHAPES = ("linear", "diamond", "star", "wordcount", "rollingcount")
+_MAIN = "penstock.storm.lab.LabTopology"
+#: Tasks of each component: divisible by most numbers of executors.
+TASKS = 12
+#: Tuples that may be under way: enough to keep every machine busy, few enough to be done in time.
+_PENDING = 600
+REPORTS_EVERY_S = 3
+
+
+def plan_file_in(folder: Path) -> Path:
+    """Where Nimbus of the lab in this folder looks for a plan."""
+    return folder / "plan.json"
+
+
+@dataclass(frozen=True)
+class LabTopology:
+    """Its files lie in the lab's folder, so that they go with it."""
+
+    folder: Path
+    shape: str
+    name: str
+
+    @property
+    def rate_file(self) -> Path:
+        return self.folder / f"{self.name}-rate"
+
+    @property
+    def telemetry(self) -> Path:
+        return self.folder / f"{self.name}-telemetry"
+
+    @property
+    def proof(self) -> Path:
+        return self.folder / f"{self.name}-proof"
+
+    def feed(self, rate_per_s: float) -> None:
+        """Tuples/s that the spouts are to make, from now on."""
+        write_text(self.rate_file, f"{rate_per_s!r}\n")
+
+    def submit(
+        self,
+        bridge: Bridge,
+        executors: Mapping[str, int],
+        workers: int,
+        *,
+        weighted: bool = False,
+        load_aware: bool = False,
+        proof: bool = False,
+        traffic: bool = False,
+        reports_every_s: int = REPORTS_EVERY_S,
+    ) -> None:
+        """With so many executors; Storm's own scheduler places it unless a plan is in force.
+
+        Storm's shuffle prefers targets in the same worker until they are overloaded
+        (``load_aware``); without, it deals tuples evenly, as the model has it.
+        """
+        settings: dict[str, object] = {
+            "penstock.lab.rate.file": str(self.rate_file),
+            "penstock.lab.pending": _PENDING,
+            SHARES_FILE: str(plan_file_in(self.folder)),
+            "topology.workers": workers,
+            "topology.acker.executors": workers,
+            "topology.max.spout.pending": _PENDING,
+            "topology.disable.loadaware.messaging": not load_aware,
+            "topology.message.timeout.secs": 30,
+            "report.period": reports_every_s,
+        }
+        if proof:
+            settings[PROOF_FOLDER] = str(self.proof)
+        options = {
+            "executors": dict(executors),
+            "tasks": {name: max(TASKS, count) for name, count in executors.items()},
+            "weighted": weighted,
+            "traffic": traffic,
+            "telemetry": str(self.telemetry),
+            "conf": settings,
+        }
+        arguments = [self.shape, self.name, json.dumps(options)]
+        bridge.ask("submit", jar=str(plugin_jar()), main=_MAIN, arguments=arguments)
