@@ -48,7 +48,8 @@ def command(
         write_json({"format": "penstock/bench", "version": 1, **found})
     elif markdown:
         # Figures that are kept say where they come from.
-        made = how_made(f"penstock bench {name}", now(), time.monotonic() - began)
+        asked = "".join((" --quick" if quick else "", f' --only "{only}"' if only else ""))
+        made = how_made(f"penstock bench {name}{asked}", now(), time.monotonic() - began)
         show("; ".join(f"{what} {value}" for what, value in made.items()) + "\n")
         results = FigureTable("Goals", RESULT_COLUMNS, [r.cells for r in report.results])
         show(*(table.to_markdown() for table in (*report.tables, results) if table.rows))

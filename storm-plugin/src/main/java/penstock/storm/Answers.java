@@ -6,10 +6,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import org.apache.storm.cluster.ClusterStateContext;
-import org.apache.storm.cluster.ClusterUtils;
-import org.apache.storm.cluster.DaemonType;
-import org.apache.storm.cluster.IStormClusterState;
 import org.apache.storm.generated.ClusterSummary;
 import org.apache.storm.generated.ComponentCommon;
 import org.apache.storm.generated.ExecutorStats;
@@ -20,7 +16,6 @@ import org.apache.storm.generated.Grouping;
 import org.apache.storm.generated.Nimbus;
 import org.apache.storm.generated.NumErrorsChoice;
 import org.apache.storm.generated.StormTopology;
-import org.apache.storm.generated.SupervisorInfo;
 import org.apache.storm.generated.SupervisorSummary;
 import org.apache.storm.generated.TopologyInfo;
 import org.apache.storm.generated.TopologySummary;
@@ -85,20 +80,23 @@ final class Answers {
 
     /** What only ZooKeeper knows of the supervisors: the metadata with the machine's name, type and rack. */
     Map<String, Object> machines() throws Exception {
-        IStormClusterState state = ClusterUtils.mkStormClusterState(conf, new ClusterStateContext(DaemonType.UNKNOWN, conf));
-        try {
-            Map<String, Object> machines = new TreeMap<>();
-            for (Map.Entry<String, SupervisorInfo> entry : state.allSupervisorInfo().entrySet()) {
-                SupervisorInfo info = entry.getValue();
-                Map<String, Object> machine = new LinkedHashMap<>();
-                machine.put("host", info.get_hostname());
-                machine.put("meta", info.is_set_scheduler_meta() ? info.get_scheduler_meta() : Map.of());
-                machines.put(entry.getKey(), machine);
-            }
-            return machines;
-        } finally {
-            state.disconnect();
+        Map<String, Object> machines = new TreeMap<>();
+        zooKeeper().supervisors(conf).forEach((id, info) -> {
+            Map<String, Object> machine = new LinkedHashMap<>();
+            machine.put("host", info.get_hostname());
+            machine.put("meta", info.is_set_scheduler_meta() ? info.get_scheduler_meta() : Map.of());
+            machines.put(id, machine);
+        });
+        return machines;
+    }
+
+    ZooKeeper zooKeeper() throws Exception {
+        if (!Boolean.TRUE.equals(conf.get(ZooKeeper.FROM_NIMBUS))) {
+            return ZooKeeper.of(conf);
         }
+        ZooKeeper told = ZooKeeper.of((Map<?, ?>) Json.parse(connection.nimbus().getNimbusConf()));
+        List<String> seeds = new Fields(conf, "the settings").texts("nimbus.seeds");
+        return seeds.isEmpty() ? told : told.seenFrom(seeds.get(0));
     }
 
     Map<String, Object> topology(String id) throws Exception {
@@ -175,21 +173,17 @@ final class Answers {
     /** Where every executor is; supervisors by id, because two of them may share a host. */
     Map<String, Object> assignments(String id) throws Exception {
         TopologyInfo info = info(id);
-        Map<String, String> supervisors = new HashMap<>();
+        Map<String, List<String>> byHost = new LinkedHashMap<>();
         for (SupervisorSummary supervisor : connection.nimbus().getClusterInfo().get_supervisors()) {
-            List<WorkerSummary> workers = connection.nimbus()
-                    .getSupervisorPageInfo(supervisor.get_supervisor_id(), null, true).get_worker_summaries();
-            // Thrift leaves an empty list out.
-            for (WorkerSummary worker : workers == null ? List.<WorkerSummary>of() : workers) {
-                if (worker.get_topology_id().equals(id)) {
-                    supervisors.put(worker.get_host() + ":" + worker.get_port(), worker.get_supervisor_id());
-                }
-            }
+            byHost.computeIfAbsent(supervisor.get_host(), host -> new ArrayList<>())
+                    .add(supervisor.get_supervisor_id());
         }
+        Map<String, String> byWorker = sharingHosts(id, byHost);
         List<Object> executors = new ArrayList<>();
         for (ExecutorSummary executor : executorsOf(info)) {
             Map<String, Object> entry = place(executor);
-            entry.put("supervisor", supervisors.get(executor.get_host() + ":" + executor.get_port()));
+            List<String> there = byHost.getOrDefault(executor.get_host(), List.of());
+            entry.put("supervisor", there.size() == 1 ? there.get(0) : byWorker.get(worker(executor)));
             executors.add(entry);
         }
         Map<String, Object> answer = new LinkedHashMap<>();
@@ -198,6 +192,31 @@ final class Answers {
         answer.put("scheduler_info", info.get_sched_status());
         answer.put("executors", executors);
         return answer;
+    }
+
+    /** The supervisors of workers on hosts that several share. The others' pages are not asked for: one call each. */
+    private Map<String, String> sharingHosts(String id, Map<String, List<String>> byHost) throws TException {
+        Map<String, String> byWorker = new HashMap<>();
+        for (List<String> there : byHost.values()) {
+            if (there.size() == 1) {
+                continue;
+            }
+            for (String supervisor : there) {
+                List<WorkerSummary> workers =
+                        connection.nimbus().getSupervisorPageInfo(supervisor, null, true).get_worker_summaries();
+                // Thrift leaves an empty list out.
+                for (WorkerSummary worker : workers == null ? List.<WorkerSummary>of() : workers) {
+                    if (worker.get_topology_id().equals(id)) {
+                        byWorker.put(worker.get_host() + ":" + worker.get_port(), worker.get_supervisor_id());
+                    }
+                }
+            }
+        }
+        return byWorker;
+    }
+
+    private static String worker(ExecutorSummary executor) {
+        return executor.get_host() + ":" + executor.get_port();
     }
 
     private TopologyInfo info(String id) throws TException {

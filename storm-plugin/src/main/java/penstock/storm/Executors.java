@@ -44,6 +44,14 @@ final class Executors {
         return match;
     }
 
+    /** Refuses a plan made from another submission: what was measured then may not hold for what runs now. */
+    static void refuseStale(TopologyDetails topology, Plan.Topology plan) throws PlanException {
+        if (plan.submission() != null && !plan.submission().equals(topology.getId())) {
+            throw new PlanException("the plan is for submission " + plan.submission() + ", this is " + topology.getId()
+                    + "; plan again");
+        }
+    }
+
     private static Map<String, List<ExecutorDetails>> byComponent(TopologyDetails topology) {
         Map<String, List<ExecutorDetails>> running = new TreeMap<>();
         topology.getExecutorToComponent()

@@ -17,21 +17,24 @@ record FileName(String run, String host, String port, String pid, long number) {
     private static final Pattern WHOLE =
             Pattern.compile(WORD + "@" + WORD + "@" + WORD + "@" + WORD + "-(\\d{6,18})\\.jsonl");
 
-    FileName {
-        run = plain(run);
-        host = plain(host);
-        port = plain(port);
-        pid = plain(pid);
+    /** The first file of a writer, in words that file systems and globs take as they are. */
+    static FileName first(String run, String host, String port, long pid) {
+        return new FileName(plain(run), plain(host), plain(port), String.valueOf(pid), 0);
     }
 
     private static String plain(String text) {
         return text.replaceAll("[^A-Za-z0-9_.-]", "_");
     }
 
+    /** Whether a file is still written, or was when its writer died. */
+    static boolean isPart(String text) {
+        return text.startsWith(".") && text.endsWith(UNFINISHED) && text.length() > UNFINISHED.length();
+    }
+
     /** The name that a file has, whole or not; null if it is none of ours. */
     static FileName parse(String text) {
-        boolean written = text.startsWith(".") && text.endsWith(UNFINISHED);
-        Matcher found = WHOLE.matcher(written ? text.substring(1, text.length() - UNFINISHED.length()) : text);
+        String whole = isPart(text) ? text.substring(1, text.length() - UNFINISHED.length()) : text;
+        Matcher found = WHOLE.matcher(whole);
         return found.matches()
                 ? new FileName(
                         found.group(1), found.group(2), found.group(3), found.group(4), Long.parseLong(found.group(5)))
@@ -50,8 +53,8 @@ record FileName(String run, String host, String port, String pid, long number) {
         return new FileName(run, host, port, pid, other);
     }
 
-    /** Whether both were written on one host and port, by whatever process: the workers there come after each other. */
-    boolean sharesPlace(FileName other) {
-        return host.equals(other.host) && port.equals(other.port);
+    /** Whether a file was written on the same host and port, by whatever process: workers there follow each other. */
+    boolean sharesPlace(String text) {
+        return text.contains("@" + host + "@" + port + "@");
     }
 }

@@ -11,7 +11,9 @@ import java.util.Comparator;
 import java.util.List;
 
 /** A telemetry file that lies in the folder; the oldest comes first. */
-record LeftFile(FileName name, boolean isWhole, long modifiedMs, long bytes) implements Comparable<LeftFile> {
+record LeftFile(FileName name, boolean isPart, long modifiedMs, long bytes) implements Comparable<LeftFile> {
+    private static final Comparator<LeftFile> BY_AGE =
+            Comparator.comparingLong(LeftFile::modifiedMs).thenComparing(file -> file.name().whole());
 
     /** Files of the same host and port, whatever run or process wrote them; those of others are not even looked at. */
     static List<LeftFile> list(Path folder, FileName ours) throws IOException {
@@ -19,13 +21,13 @@ record LeftFile(FileName name, boolean isWhole, long modifiedMs, long bytes) imp
         try (DirectoryStream<Path> seen = Files.newDirectoryStream(folder)) {
             for (Path path : seen) {
                 String text = path.getFileName().toString();
-                FileName name = FileName.parse(text);
-                if (name == null || !name.sharesPlace(ours)) {
+                FileName name = ours.sharesPlace(text) ? FileName.parse(text) : null;
+                if (name == null) {
                     continue;
                 }
                 try {
                     BasicFileAttributes is = Files.readAttributes(path, BasicFileAttributes.class);
-                    found.add(new LeftFile(name, text.equals(name.whole()), is.lastModifiedTime().toMillis(), is.size()));
+                    found.add(new LeftFile(name, FileName.isPart(text), is.lastModifiedTime().toMillis(), is.size()));
                 } catch (NoSuchFileException gone) {
                     // Another process cleans up at the same time.
                 }
@@ -36,8 +38,6 @@ record LeftFile(FileName name, boolean isWhole, long modifiedMs, long bytes) imp
 
     @Override
     public int compareTo(LeftFile other) {
-        return Comparator.comparingLong(LeftFile::modifiedMs)
-                .thenComparing(file -> file.name().whole())
-                .compare(this, other);
+        return BY_AGE.compare(this, other);
     }
 }

@@ -30,12 +30,14 @@ public record Plan(String id, Map<String, Topology> topologies, Map<String, Stri
      * The places of one topology.
      *
      * @param version Storm's topology.version that the plan was made for, or null
+     * @param submission Storm's id of the topology that the plan was made from, or null
      * @param components the places of each component's instances
      * @param ifLost by machine
      */
     public record Topology(
             String name,
             String version,
+            String submission,
             Map<String, List<Place>> components,
             Map<String, Contingency> ifLost) {}
 }

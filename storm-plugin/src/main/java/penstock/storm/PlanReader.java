@@ -14,8 +14,9 @@ import java.util.Map;
 /**
  * Reads the format {@code penstock/plan}, version 1.
  *
- * <p>Only what the cluster needs is read; what a planner wrote beside it may grow without harm. Whatever is
- * wrong ends in a {@link PlanException}: a plan is used whole or not at all.
+ * <p>A file is the plan of some topologies and, under {@code kept}, what earlier plans say of others; its own word goes
+ * first. Only what the cluster needs is read; what a planner wrote beside it may grow without harm. Whatever is wrong
+ * ends in a {@link PlanException}: a plan is used whole or not at all.
  */
 public final class PlanReader {
     static final String FORMAT = "penstock/plan";
@@ -47,22 +48,42 @@ public final class PlanReader {
         if (version != VERSION) {
             throw new PlanException("version " + version + " is not known; this plugin reads " + VERSION);
         }
-        Fields inputs = file.fields("inputs");
+        Part all = part(file);
+        if (file.has("kept")) {
+            for (Fields kept : file.list("kept")) {
+                Part other = part(kept);
+                other.topologies().forEach(all.topologies()::putIfAbsent);
+                other.hosts().forEach(all.hosts()::putIfAbsent);
+            }
+        }
+        return new Plan(id, all.topologies(), all.hosts());
+    }
+
+    /** What one planning said: the plan itself, or what is kept of an earlier one. */
+    private record Part(Map<String, Plan.Topology> topologies, Map<String, String> hosts) {}
+
+    private static Part part(Fields plan) throws PlanException {
+        Fields inputs = plan.fields("inputs");
         Map<String, String> versions = versions(inputs);
-        Map<String, Map<String, Plan.Contingency>> ifLost = contingencies(file, versions);
+        Map<String, String> submissions = submissions(plan);
+        Map<String, Map<String, Plan.Contingency>> ifLost = contingencies(plan, versions);
         Map<String, Plan.Topology> topologies = new LinkedHashMap<>();
-        for (Fields topology : file.list("topologies")) {
+        for (Fields topology : plan.list("topologies")) {
             String name = topology.text("name");
             if (!versions.containsKey(name)) {
                 throw new PlanException(topology.at("name") + ": " + name + " is not among the inputs");
             }
-            Plan.Topology placed =
-                    new Plan.Topology(name, versions.get(name), components(topology), ifLost.getOrDefault(name, Map.of()));
+            Plan.Topology placed = new Plan.Topology(
+                    name,
+                    versions.get(name),
+                    submissions.get(name),
+                    components(topology),
+                    ifLost.getOrDefault(name, Map.of()));
             if (topologies.put(name, placed) != null) {
                 throw new PlanException(topology.at("name") + ": " + name + " is placed twice");
             }
         }
-        return new Plan(id, topologies, hosts(inputs.fields("cluster")));
+        return new Part(topologies, hosts(inputs.fields("cluster")));
     }
 
     static String idOf(byte[] bytes) {
@@ -81,6 +102,21 @@ public final class PlanReader {
             versions.put(topology.text("name"), topology.textOrNull("topology_version"));
         }
         return versions;
+    }
+
+    /** Storm's id of each topology that ran when the plan was made, where the plan says so. */
+    private static Map<String, String> submissions(Fields plan) throws PlanException {
+        Map<String, String> submissions = new LinkedHashMap<>();
+        if (!plan.has("deployed")) {
+            return submissions;
+        }
+        for (Fields deployed : plan.list("deployed")) {
+            String name = deployed.text("topology");
+            if (submissions.put(name, deployed.text("id")) != null) {
+                throw new PlanException(deployed.at("topology") + ": " + name + " is there twice");
+            }
+        }
+        return submissions;
     }
 
     private static Map<String, String> hosts(Fields cluster) throws PlanException {
@@ -136,13 +172,13 @@ public final class PlanReader {
     }
 
     /** By topology, then by machine. */
-    private static Map<String, Map<String, Plan.Contingency>> contingencies(Fields file, Map<String, String> topologies)
+    private static Map<String, Map<String, Plan.Contingency>> contingencies(Fields plan, Map<String, String> topologies)
             throws PlanException {
         Map<String, Map<String, Plan.Contingency>> found = new LinkedHashMap<>();
-        if (!file.has("if_lost")) {
+        if (!plan.has("if_lost")) {
             return found;
         }
-        for (Fields lost : file.list("if_lost")) {
+        for (Fields lost : plan.list("if_lost")) {
             String machine = lost.text("machine");
             for (Fields move : lost.list("moves")) {
                 Label label = label(move, topologies);

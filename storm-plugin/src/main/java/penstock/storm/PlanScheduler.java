@@ -30,6 +30,9 @@ public final class PlanScheduler implements IScheduler {
     /** Class of the scheduler for all that is not planned. */
     public static final String FALLBACK = "penstock.fallback.scheduler";
 
+    /** Whether a plan also holds for later submissions of its topology under the same name. */
+    public static final String FOLLOW_RESUBMITTED = "penstock.follow.resubmitted";
+
     /** How every status line of ours begins. */
     private static final String SAID_BY_US = "penstock: ";
 
@@ -38,6 +41,7 @@ public final class PlanScheduler implements IScheduler {
 
     private PlanSource source;
     private IScheduler fallback;
+    private boolean followResubmitted;
     /** Where the executors of planned topologies were at the end of the last round, by topology id. */
     private Map<String, Map<ExecutorDetails, WorkerSlot>> before = new HashMap<>();
 
@@ -47,6 +51,8 @@ public final class PlanScheduler implements IScheduler {
         fallback = ReflectionUtils.newInstance(name == null ? DEFAULT_FALLBACK : name.toString());
         fallback.prepare(conf, metrics);
         source = new PlanSource(conf);
+        // As text too: a setting in quotes must not keep Nimbus from starting.
+        followResubmitted = "true".equalsIgnoreCase(String.valueOf(conf.get(FOLLOW_RESUBMITTED)));
     }
 
     @Override
@@ -111,6 +117,9 @@ public final class PlanScheduler implements IScheduler {
             }
             String id = topology.getId();
             try {
+                if (!followResubmitted) {
+                    Executors.refuseStale(topology, plan.topologies().get(name));
+                }
                 Map<ExecutorDetails, WorkerSlot> last = before.getOrDefault(id, Map.of());
                 Decision decision = new Placer(topology, plan, cluster, machines, last).decide();
                 carryOut(decision, topology, cluster);

@@ -105,28 +105,30 @@ final class RotatedFiles implements AutoCloseable {
     private void tidy() {
         try {
             List<LeftFile> left = LeftFile.list(folder, name);
-            long before = System.currentTimeMillis() - Math.max(10 * longestMs, ABANDONED_MS);
-            for (LeftFile file : left) {
-                // A worker that was killed could not do it; a line that is cut is set aside by the pipeline.
-                if (!file.isWhole() && file.modifiedMs() < before) {
-                    makeWhole(file.name());
-                }
-                // In a container every worker may have the same process id: never write over its files.
-                if (!began && file.name().pid().equals(name.pid()) && file.name().number() >= name.number()) {
-                    name = name.numbered(file.name().number() + 1);
-                }
+            if (!began) {
+                numberAfter(left);
             }
-            deleteOldest(left.stream().filter(file -> file.isWhole() || file.modifiedMs() < before).sorted().toList());
-            complained = false;
+            long before = System.currentTimeMillis() - Math.max(10 * longestMs, ABANDONED_MS);
+            // A worker that was killed could not end its file; a line that is cut is set aside by the pipeline.
+            left.stream()
+                    .filter(file -> file.isPart() && file.modifiedMs() < before)
+                    .forEach(file -> attempt(() -> makeWhole(file.name())));
+            deleteOldest(left.stream().filter(file -> !file.isPart() || file.modifiedMs() < before).sorted().toList());
         } catch (IOException | RuntimeException error) {
-            if (!complained) {
-                LOG.warn("penstock: old telemetry files stay for now: {}", error.toString());
-                complained = true;
+            complain(error);
+        }
+    }
+
+    /** In a container every worker may have the same process id: files of the one before are not written over. */
+    private void numberAfter(List<LeftFile> left) {
+        for (LeftFile file : left) {
+            if (file.name().pid().equals(name.pid()) && file.name().number() >= name.number()) {
+                name = name.numbered(file.name().number() + 1);
             }
         }
     }
 
-    private void deleteOldest(List<LeftFile> whole) throws IOException {
+    private void deleteOldest(List<LeftFile> whole) {
         long total = whole.stream().mapToLong(LeftFile::bytes).sum();
         int left = whole.size();
         for (LeftFile file : whole) {
@@ -135,9 +137,30 @@ final class RotatedFiles implements AutoCloseable {
             if (!tooMuch && left <= MOST_SMALL_FILES) {
                 return;
             }
+            // One that cannot be deleted, as another user's, does not cost a newer one.
             total -= file.bytes();
             left--;
-            Files.deleteIfExists(folder.resolve(file.name().whole()));
+            attempt(() -> Files.deleteIfExists(folder.resolve(file.name().whole())));
+        }
+    }
+
+    private interface Step {
+        void run() throws IOException;
+    }
+
+    /** One file that cannot be renamed or deleted leaves the others their turn. */
+    private void attempt(Step step) {
+        try {
+            step.run();
+        } catch (IOException error) {
+            complain(error);
+        }
+    }
+
+    private void complain(Exception error) {
+        if (!complained) {
+            LOG.warn("penstock: old telemetry files stay for now: {}", error.toString());
+            complained = true;
         }
     }
 

@@ -19,8 +19,9 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Named in {@code topology.metrics.reporters}; runs in every worker on one thread of low priority. Settings of
  * its entry there: {@code penstock.telemetry.dir} (default: the worker's own log folder), {@code report.period} in
- * seconds (10), {@code penstock.telemetry.file.mb} (16) and {@code penstock.telemetry.files} (8) that are kept. It
- * never stops a worker: what fails is logged once and the next window begins.
+ * seconds (10), {@code penstock.telemetry.file.mb} (16) and {@code penstock.telemetry.files} (8) that are kept of one
+ * host and port, however often its worker is restarted. It never stops a worker: what fails is logged once and the
+ * next window begins.
  */
 public final class TelemetryReporter implements StormReporter {
     public static final String FOLDER = "penstock.telemetry.dir";
@@ -44,7 +45,7 @@ public final class TelemetryReporter implements StormReporter {
         Path place = folder != null ? Path.of(folder.toString()) : worker.logFolder();
         files = new RotatedFiles(
                 place,
-                worker.fileName(),
+                worker.firstFile(),
                 number(settings, topology, FILE_MB, 16) << 20,
                 (int) number(settings, topology, FILES, 8),
                 TimeUnit.SECONDS.toMillis(number(settings, topology, FILE_SECONDS, 60)));

@@ -36,8 +36,8 @@ record WorkerIdentity(
     }
 
     /** Unique among all workers that may write into one folder. */
-    String fileName() {
-        return (run + "-" + host + "-" + port + "-" + ProcessHandle.current().pid()).replaceAll("[^A-Za-z0-9_.-]", "_");
+    FileName firstFile() {
+        return FileName.first(run, host, port, ProcessHandle.current().pid());
     }
 
     private static String text(Object... choices) {

@@ -1,11 +1,13 @@
 package penstock.storm;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -92,5 +94,112 @@ class PlanReaderTest {
         String broken = text.replaceFirst(java.util.regex.Pattern.quote(old), changed);
         PlanException refused = assertThrows(PlanException.class, () -> read(broken));
         assertTrue(refused.getMessage().contains(message), refused.getMessage());
+    }
+
+    @SuppressWarnings("unchecked")
+    private static Map<String, Object> parsed(String fixture) throws PlanException {
+        return (Map<String, Object>) Json.parse(Simulated.text(fixture));
+    }
+
+    /** What {@code penstock apply} keeps of a plan: some of its topologies, all of its inputs' names. */
+    private static Map<String, Object> kept(String fixture, String... topologies) throws PlanException {
+        Map<String, Object> plan = parsed(fixture);
+        List<?> all = (List<?>) plan.get("topologies");
+        List<?> some = all.stream().filter(t -> List.of(topologies).contains(((Map<?, ?>) t).get("name"))).toList();
+        Map<String, Object> kept = new LinkedHashMap<>();
+        kept.put("topologies", some);
+        kept.put("if_lost", plan.get("if_lost"));
+        kept.put("inputs", plan.get("inputs"));
+        return kept;
+    }
+
+    private static Plan with(String fixture, Map<?, ?>... kept) throws PlanException {
+        Map<String, Object> plan = parsed(fixture);
+        plan.put("kept", List.of(kept));
+        return read(Json.line(plan));
+    }
+
+    @Test
+    void plansOfOtherTopologiesAreKept() throws Exception {
+        Plan own = read(Simulated.text("linear.json"));
+        Plan two = read(Simulated.text("two.json"));
+        Plan plan = with("linear.json", kept("two.json", "star"));
+        assertEquals(List.of("linear", "star"), List.copyOf(plan.topologies().keySet()));
+        assertEquals(own.topologies().get("linear"), plan.topologies().get("linear"));
+        // Its contingencies too: there they are called star/hub, because that plan was made for two topologies.
+        assertEquals(two.topologies().get("star"), plan.topologies().get("star"));
+        assertEquals(
+                new Plan.Place("spare", 0, null),
+                plan.topologies().get("star").ifLost().get("large").moves().get(new Plan.Instance("hub", 0)));
+    }
+
+    @Test
+    void thePlansOwnWordGoesBeforeWhatIsKeptAndTheFirstThatIsKeptBeforeTheSecond() throws Exception {
+        Plan linear = read(Simulated.text("linear.json"));
+        Plan two = read(Simulated.text("two.json"));
+        Plan own = with("linear.json", kept("two.json", "linear", "star"));
+        assertEquals(linear.topologies().get("linear"), own.topologies().get("linear"));
+        Map<String, Object> renamed = parsed("linear.json");
+        renamed.put("topologies", List.of());
+        renamed.put("if_lost", List.of());
+        renamed.put("kept", List.of(kept("two.json", "linear"), kept("weighted.json", "linear")));
+        Plan first = read(Json.line(renamed));
+        assertEquals(two.topologies().get("linear"), first.topologies().get("linear"));
+    }
+
+    @Test
+    void hostsAreThoseOfAllPartsAndThePlansOwnFirst() throws Exception {
+        Map<String, Object> kept = kept("two.json", "star");
+        kept.put("inputs", Map.of(
+                "topologies", List.of(Map.of("name", "linear"), Map.of("name", "star")),
+                "cluster", Map.of("machines", List.of(
+                        Map.of("names", List.of("large", "gone"), "hosts", List.of("10.0.0.1", "10.0.0.2"))))));
+        Map<String, String> hosts = with("linear.json", kept).hosts();
+        assertEquals("127.0.0.11", hosts.get("large"));
+        assertEquals("10.0.0.2", hosts.get("gone"));
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "topologies | kept[0].topologies must be a list",
+                "inputs | kept[0].inputs must be an object",
+            })
+    void aKeptPartThatIsBrokenIsRefusedLikeAnyPlan(String without, String message) throws Exception {
+        Map<String, Object> kept = kept("two.json", "star");
+        kept.remove(without);
+        PlanException refused = assertThrows(PlanException.class, () -> with("linear.json", kept));
+        assertTrue(refused.getMessage().contains(message), refused.getMessage());
+        Map<String, Object> plan = parsed("linear.json");
+        plan.put("kept", "star");
+        assertThrows(PlanException.class, () -> read(Json.line(plan)));
+    }
+
+    @Test
+    void labelsOfAKeptPartFollowItsOwnInputs() throws Exception {
+        Map<String, Object> kept = kept("two.json", "star");
+        // With one topology among the inputs, star/hub would be a component of it; with none of that name, an error.
+        kept.put("inputs", Map.of(
+                "topologies", List.of(Map.of("name", "star"), Map.of("name", "other")),
+                "cluster", Map.of("machines", List.of())));
+        PlanException refused = assertThrows(PlanException.class, () -> with("linear.json", kept));
+        assertTrue(refused.getMessage().contains("linear/low names none of the topologies"), refused.getMessage());
+    }
+
+    @Test
+    void theSubmissionThatAPlanWasMadeFromIsRead() throws Exception {
+        assertNull(read(Simulated.text("linear.json")).topologies().get("linear").submission());
+        Map<String, Object> kept = kept("two.json", "star");
+        kept.put("deployed", List.of(Map.of("topology", "star", "id", "star-7-1", "components", Map.of())));
+        Map<String, Object> plan = parsed("linear.json");
+        plan.put("deployed", List.of(
+                Map.of("topology", "star", "id", "star-8-2", "components", Map.of()),
+                Map.of("topology", "linear", "id", "linear-1-100", "components", Map.of())));
+        plan.put("kept", List.of(kept));
+        Plan read = read(Json.line(plan));
+        assertEquals("linear-1-100", read.topologies().get("linear").submission());
+        // A part's submissions are its own: the plan did not place star.
+        assertEquals("star-7-1", read.topologies().get("star").submission());
     }
 }

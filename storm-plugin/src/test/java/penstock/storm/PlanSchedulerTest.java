@@ -176,6 +176,55 @@ class PlanSchedulerTest {
         assertTrue(storm.status("linear").contains("the plan is for version 7, this is 8"), storm.status("linear"));
     }
 
+    /** The fixture with the submission it was made from. */
+    private static String madeFrom(String submission) {
+        return Simulated.text("linear.json").replaceFirst("\\{",
+                "{\"deployed\": [{\"topology\": \"linear\", \"id\": \"" + submission + "\", \"components\": {}}],");
+    }
+
+    @Test
+    void thePlanOfThisVerySubmissionIsFollowed() throws Exception {
+        Plan plan = publish(madeFrom("linear-1-100"));
+        runs(plan, "linear");
+        storm.round(Simulated.scheduler(file));
+        isPlaced(plan, "linear");
+        assertEquals("penstock: placed by plan " + plan.id(), storm.status("linear"));
+    }
+
+    @Test
+    void aPlanOfAnotherSubmissionIsStaleAndSaidToBe() throws Exception {
+        Plan plan = publish(madeFrom("linear-9-99"));
+        runs(plan, "linear");
+        storm.round(Simulated.scheduler(file));
+        assertTrue(storm.isWhole("linear"));
+        String status = storm.status("linear");
+        assertTrue(status.startsWith("penstock: placed by Storm's own scheduler"), status);
+        assertTrue(status.endsWith("the plan is for submission linear-9-99, this is linear-1-100; plan again"), status);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"true", "false", "nonsense"})
+    void resubmittedTopologiesAreFollowedIfNimbusIsToldSo(String setting) throws Exception {
+        Plan plan = publish(madeFrom("linear-9-99"));
+        runs(plan, "linear");
+        Map<String, Object> conf = Simulated.conf(file);
+        conf.put(PlanScheduler.FOLLOW_RESUBMITTED, setting.equals("true") ? (Object) true : setting);
+        storm.round(Simulated.scheduler(conf));
+        assertTrue(storm.isWhole("linear"));
+        assertEquals(setting.equals("true"), storm.status("linear").startsWith("penstock: placed by plan"));
+    }
+
+    @Test
+    void aPlanThatIsKeptIsFollowedBesideTheNewOne() throws Exception {
+        String two = Simulated.text("two.json");
+        Plan plan = publish(Simulated.text("linear.json").replaceFirst("\\{",
+                java.util.regex.Matcher.quoteReplacement("{\"kept\": [" + two + "],")));
+        runs(plan, "linear", "star");
+        storm.round(Simulated.scheduler(file));
+        isPlaced(PlanReader.read(Simulated.text("linear.json").getBytes(StandardCharsets.UTF_8)), "linear");
+        isPlaced(PlanReader.read(two.getBytes(StandardCharsets.UTF_8)), "star");
+    }
+
     @Test
     void aMachineWithoutRoomIsRefused() throws Exception {
         storm = new Simulated().machines(1, LAB);
