@@ -46,7 +46,7 @@ final class Executors {
 
     /** Refuses a plan made from another submission: what was measured then may not hold for what runs now. */
     static void refuseStale(TopologyDetails topology, Plan.Topology plan) throws PlanException {
-        if (plan.submission() != null && !plan.submission().equals(topology.getId())) {
+        if (plan.isStaleFor(topology.getId())) {
             throw new PlanException("the plan is for submission " + plan.submission() + ", this is " + topology.getId()
                     + "; plan again");
         }

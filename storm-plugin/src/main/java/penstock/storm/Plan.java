@@ -39,5 +39,11 @@ public record Plan(String id, Map<String, Topology> topologies, Map<String, Stri
             String version,
             String submission,
             Map<String, List<Place>> components,
-            Map<String, Contingency> ifLost) {}
+            Map<String, Contingency> ifLost) {
+
+        /** Whether it was made from another submission than this one. */
+        boolean isStaleFor(String run) {
+            return submission != null && !submission.equals(run);
+        }
+    }
 }

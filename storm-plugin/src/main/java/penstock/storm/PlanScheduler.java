@@ -51,8 +51,12 @@ public final class PlanScheduler implements IScheduler {
         fallback = ReflectionUtils.newInstance(name == null ? DEFAULT_FALLBACK : name.toString());
         fallback.prepare(conf, metrics);
         source = new PlanSource(conf);
-        // As text too: a setting in quotes must not keep Nimbus from starting.
-        followResubmitted = "true".equalsIgnoreCase(String.valueOf(conf.get(FOLLOW_RESUBMITTED)));
+        followResubmitted = followsResubmitted(conf);
+    }
+
+    /** As text too: a setting in quotes must not keep Nimbus from starting. */
+    static boolean followsResubmitted(Map<String, Object> conf) {
+        return "true".equalsIgnoreCase(String.valueOf(conf.get(FOLLOW_RESUBMITTED)));
     }
 
     @Override

@@ -11,20 +11,26 @@ import org.apache.storm.utils.Utils;
 public final class TaskShares {
     private TaskShares() {}
 
-    /** Follows the plan that a topology's settings name, if any: shares in the order of the tasks, now and when they change. */
-    public static void follow(Map<String, Object> conf, String component, int tasks, Consumer<double[]> follower) {
+    /**
+     * Follows the plan that a topology's settings name, if any: shares in the order of the tasks, now and when they change.
+     *
+     * @param run Storm's id of this submission: a plan made from another one says nothing about where executors are
+     */
+    public static void follow(
+            Map<String, Object> conf, String run, String component, int tasks, Consumer<double[]> follower) {
         Object file = conf == null ? null : conf.get(WeightedGrouping.FILE);
         if (file == null) {
             follower.accept(of(null, tasks));
             return;
         }
         Object topology = conf.get("topology.name");
-        PlanWatch.of(file.toString()).follow(plan -> follower.accept(of(places(plan, topology, component), tasks)));
-    }
-
-    private static List<Plan.Place> places(Plan plan, Object topology, String component) {
-        Plan.Topology placed = plan == null ? null : plan.topologies().get(topology);
-        return placed == null ? null : placed.components().get(component);
+        // As in the scheduler, where a supervisor's storm.yaml says it too.
+        boolean anyRun = PlanScheduler.followsResubmitted(conf);
+        PlanWatch.of(file.toString()).follow(plan -> {
+            Plan.Topology placed = plan == null ? null : plan.topologies().get(topology);
+            boolean stale = placed != null && !anyRun && placed.isStaleFor(run);
+            follower.accept(of(placed == null || stale ? null : placed.components().get(component), tasks));
+        });
     }
 
     /** Shares of the tasks; even where the plan has none for this component. */

@@ -50,7 +50,9 @@ public final class WeightedGrouping implements CustomStreamGrouping {
         }
         List<List<Integer>> tasks = targets.stream().map(List::of).toList();
         String target = context.getComponentId(targets.get(0));
-        TaskShares.follow(context.getConf(), target, tasks.size(), shares -> table = new Table(tasks, ends(shares)));
+        TaskShares.follow(
+                context.getConf(), context.getStormId(), target, tasks.size(),
+                shares -> table = new Table(tasks, ends(shares)));
     }
 
     private static long[] ends(double[] shares) {

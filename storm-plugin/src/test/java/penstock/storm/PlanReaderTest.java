@@ -22,7 +22,7 @@ class PlanReaderTest {
 
     /** What Python wrote is read as Python reads it: its suite holds the same files against the same expectation. */
     @ParameterizedTest
-    @ValueSource(strings = {"linear", "weighted", "two"})
+    @ValueSource(strings = {"linear", "weighted", "two", "kept"})
     void readsWhatPythonWrites(String name) throws Exception {
         Plan plan = read(Simulated.text(name + ".json"));
         Map<?, ?> expected = (Map<?, ?>) Json.parse(Simulated.text(name + ".expected.json"));

@@ -104,9 +104,25 @@ class WeightedGroupingTest {
         Map<String, Object> conf = Map.of("topology.name", "linear", WeightedGrouping.FILE, file.toString());
         AtomicReference<double[]> shares = new AtomicReference<>();
         // Four tasks in three executors: the first holds two, which halve its 0.39399.
-        TaskShares.follow(conf, "high", 4, shares::set);
+        TaskShares.follow(conf, "linear-1-1", "high", 4, shares::set);
         assertArrayEquals(new double[] {0.196997, 0.196997, 0.393995, 0.212011}, shares.get(), 1e-6);
-        TaskShares.follow(Map.of(), "high", 4, shares::set);
+        TaskShares.follow(Map.of(), "linear-1-1", "high", 4, shares::set);
         assertArrayEquals(new double[] {0.25, 0.25, 0.25, 0.25}, shares.get());
+    }
+
+    @Test
+    void thePlanOfAnotherSubmissionSaysNothingAboutThisOnesShares() throws Exception {
+        String deployed = "\"deployed\": [{\"topology\": \"linear\", \"id\": \"linear-1-1\", \"components\": {}}], \"inputs\"";
+        String text = Simulated.text("weighted.json").replace("\"inputs\"", deployed);
+        Path file = Files.writeString(folder.resolve("plan.json"), text);
+        Map<String, Object> conf = new HashMap<>(Map.of("topology.name", "linear", WeightedGrouping.FILE, file.toString()));
+        AtomicReference<double[]> shares = new AtomicReference<>();
+        TaskShares.follow(conf, "linear-1-1", "high", 3, shares::set);
+        assertArrayEquals(new double[] {0.393995, 0.393995, 0.212011}, shares.get(), 1e-6);
+        TaskShares.follow(conf, "linear-2-9", "high", 3, shares::set);
+        assertArrayEquals(new double[] {1 / 3.0, 1 / 3.0, 1 / 3.0}, shares.get(), 1e-12);
+        conf.put(PlanScheduler.FOLLOW_RESUBMITTED, true);
+        TaskShares.follow(conf, "linear-2-9", "high", 3, shares::set);
+        assertArrayEquals(new double[] {0.393995, 0.393995, 0.212011}, shares.get(), 1e-6);
     }
 }

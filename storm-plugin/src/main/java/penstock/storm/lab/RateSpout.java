@@ -65,7 +65,8 @@ final class RateSpout extends BaseRichSpout {
         failed = new ArrayDeque<>();
         String component = context.getThisComponentId();
         int tasks = context.getComponentTasks(component).size();
-        TaskShares.follow(conf, component, tasks, shares -> share = shares[context.getThisTaskIndex()]);
+        TaskShares.follow(
+                conf, context.getStormId(), component, tasks, shares -> share = shares[context.getThisTaskIndex()]);
         mostPending = conf.get(PENDING) instanceof Number most ? most.doubleValue() : Double.POSITIVE_INFINITY;
         acked = Proof.in(conf.get(PROOF), "acked", component, context.getThisTaskId());
         rateFile = conf.get(RATE_FILE) == null ? null : Path.of(conf.get(RATE_FILE).toString());
