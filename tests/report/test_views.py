@@ -20,6 +20,7 @@ from penstock.report.html import comparison_html, plan_html
 from penstock.report.loads import machine_uses
 from penstock.report.picture import placement_svg
 from penstock.report.text import changes_view, comparison_remarks, comparison_view, plan_view
+from penstock.schedulers.lost_by_requests import contingencies_by_requests
 
 STRANGE = ["[red]x", ":smile:", "<a&b>", "\"q'", "語😀"]
 
@@ -180,3 +181,20 @@ def test_requests_stand_in_for_loads_where_there_are_no_rates():
     seen = text(plan_view(plan, bars=False))
     assert "sustainable rate" not in seen
     assert "60.0 of 100" in seen
+
+
+@pytest.mark.parametrize(
+    ("memory_mb", "said"),
+    [
+        (400.0, "its instances have room on the others, by what they ask for"),
+        # Of a's two machines, each is too full for the instance of the other.
+        (600.0, "there is room for its instances in 0 of 2 cases"),
+    ],
+)
+def test_a_plan_by_requests_says_whether_a_lost_machine_has_room_elsewhere(memory_mb, said):
+    asked = {"cpu_points": 10.0, "memory_mb": memory_mb, "instances": 2}
+    problem = build(topology("a", a=asked), cluster(M1=2, every={"memory_mb": 1000.0}))
+    placement = place(problem, "a M1-1", "a M1-2")
+    lost = contingencies_by_requests(problem, placement)
+    view = plan_view(Plan(problem, placement, "mine", if_lost=lost), bars=False)
+    assert said in " ".join(text(view).split())

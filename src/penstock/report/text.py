@@ -77,10 +77,21 @@ def _summary(plan: Plan) -> Table:
             "if one is lost",
             f"at least {percent(min(left, 1.0))} of that (without {worst.machine})",
         )
+    elif plan.if_lost and not known:
+        grid.add_row("if one is lost", _room_elsewhere(plan))
     if plan.problem.profile is not None:
         profile = plan.problem.profile
         grid.add_row("costs", f"profile {profile.name} ({profile.origin.value})")
     return grid
+
+
+def _room_elsewhere(plan: Plan) -> str:
+    """By requests no rate says what a loss costs; whether all instances find a place does."""
+    index, held = plan.problem.cluster.machine_index, np.bincount(plan.placement.machine)
+    whole = sum(len(lost.moves) == held[index[lost.machine]] for lost in plan.if_lost)
+    if whole == len(plan.if_lost):
+        return "its instances have room on the others, by what they ask for"
+    return f"there is room for its instances in {whole} of {len(plan.if_lost)} cases"
 
 
 def _components(plan: Plan, most: int | None) -> list[RenderableType]:
