@@ -1,8 +1,9 @@
 """One topology on a lab of Storm, placed by one scheduler after the other.
 
-Costs are measured at several rates, with everything in one worker and with one of everything on
-every machine: so the pipeline can tell what it costs to move a tuple from worker to worker. Every
-scheduler plans from the profile, and each plan is flooded with tuples.
+Costs are measured at several rates, with everything in one worker and with everything on every
+machine, in proportion to its points: so the pipeline can tell what it costs to move a tuple from
+worker to worker, and no machine is nearly idle meanwhile. Every scheduler plans from the profile,
+and each plan is flooded with tuples.
 """
 
 from __future__ import annotations
@@ -14,8 +15,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-
-import numpy as np
 
 from penstock import api
 from penstock.bench.long_runs import made_once, say
@@ -43,8 +42,8 @@ from penstock.model.topology import Kind, Topology
 #: After the machines are held to their points: what was under way, and compilers that still work.
 _LEFT_OUT_S = 8.0
 _LOOK_S = 25.0
-#: Parts of what one machine can carry at which costs are measured, each for so long: in one worker,
-#: then on all machines. Up and down: while Java warms up, everything becomes cheaper with time.
+#: Parts of what can be carried at which costs are measured, each for so long: in one worker, then
+#: on all machines. Up and down: while Java warms up, everything becomes cheaper with time.
 _LEVELS_NEAR, _LEVELS, _LEVEL_S = (0.75, 0.25), (0.5, 0.25, 0.75, 0.25), 25.0
 #: What was under way when the rate fell has to drain.
 _SETTLES_S = 6.0
@@ -165,23 +164,26 @@ class _Comparison:
     def _measure(self) -> tuple[Profile, dict[str, float]]:
         """Costs at several rates, and what each machine uses beside its workers.
 
-        The topology goes on running, with one of everything on every machine.
+        The topology goes on running, with everything on every machine.
         """
-        trial, machines = self.trial, len(self.trial.lab.machines)
+        trial = self.trial
         components = _names(trial.shape, Kind.SPOUT, Kind.BOLT)
         trial.submit(dict.fromkeys(components, 1))
-        trial.place(_one_of_each(trial.snapshot(), [_largest(trial)]))
+        points = [machine.points for machine in trial.lab.machines]
+        largest = points.index(max(points))
+        trial.place(_all_on(trial.snapshot(), [largest]))
         trial.feed(FLOOD_PER_S)
         trial.warm_up(_LEFT_OUT_S)
         most = trial.watch(_LOOK_S).rate_per_s
         near = self._at(most, _LEVELS_NEAR)
         trial.kill()
         # A submission of its own: the pipeline takes who runs where for the same in each.
-        trial.submit(dict.fromkeys(components, machines))
-        trial.place(_one_of_each(trial.snapshot(), range(machines)))
-        trial.feed(most)
+        everywhere, together = _in_proportion(points)
+        trial.submit(dict.fromkeys(components, len(everywhere)))
+        trial.place(_all_on(trial.snapshot(), everywhere))
+        trial.feed(together * most)
         trial.warm_up(_LEFT_OUT_S)
-        seen = self._at(most, _LEVELS)
+        seen = self._at(together * most, _LEVELS)
         self._pace_of_costs = statistics.fmean(map(self._pace, seen))
         with tempfile.TemporaryDirectory() as folder:
             write_lines([*near, *seen], Path(folder))
@@ -208,9 +210,14 @@ class _Comparison:
         return seen
 
 
-def _largest(trial: Trial) -> int:
-    points = [machine.points for machine in trial.lab.machines]
-    return points.index(max(points))
+def _in_proportion(points: Sequence[float]) -> tuple[list[int], float]:
+    """Machines, each as often as its points say; and what that carries, in what the largest does.
+
+    Every instance gets the same: the machine with the fewest points for each is full first.
+    """
+    times = [round(each / min(points)) for each in points]
+    carries = min(each / n for each, n in zip(points, times, strict=True)) * sum(times)
+    return [m for m, n in enumerate(times) for _ in range(n)], carries / max(points)
 
 
 def _told(points: Mapping[str, float]) -> str:
@@ -243,12 +250,14 @@ def _counts(plan: Plan) -> dict[str, int]:
     }
 
 
-def _one_of_each(snapshot: Snapshot, machines: Sequence[int]) -> Plan:
-    """On each of these machines."""
+def _all_on(snapshot: Snapshot, machines: Sequence[int]) -> Plan:
+    """An instance of everything on each of these, one acker on each machine among them."""
     problem = build(snapshot.topologies, snapshot.cluster)
-    components = len(problem.components)
-    placement = Placement.of(
-        np.repeat(np.arange(components), len(machines)), np.tile(np.array(machines), components)
-    )
+    rows = [
+        (c, machine)
+        for c, component in enumerate(problem.components)
+        for machine in (dict.fromkeys(machines) if component.kind is Kind.ACKER else machines)
+    ]
+    placement = Placement.of(*map(list, zip(*rows, strict=True)))
     predicted, _ = predict(problem, placement)
     return Plan(problem, placement, "even", predicted=predicted)

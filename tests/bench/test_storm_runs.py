@@ -1,0 +1,16 @@
+"""How the machines of a lab are loaded while costs are measured."""
+
+import pytest
+
+from penstock.bench.storm_runs import _in_proportion
+
+
+def test_every_machine_is_as_busy_as_its_points_allow():
+    machines, carries = _in_proportion([90.0, 50.0, 30.0])
+    # 3 : 1.67 : 1, rounded; the second has only 25 points for each of its two, and is full first.
+    assert machines == [0, 0, 0, 1, 1, 2]
+    assert carries == pytest.approx(6 * 25 / 90)
+
+
+def test_equal_machines_carry_as_many_times_as_there_are():
+    assert _in_proportion([40.0, 40.0]) == ([0, 1], 2.0)
