@@ -119,6 +119,18 @@ class Daemons:
         self.running.clear()
 
 
+def end_with_its_input(process: subprocess.Popen[str], within_s: float) -> None:
+    """For one that ends when nothing more can come; killed if it does not."""
+    assert process.stdin is not None
+    with suppress(OSError):
+        process.stdin.close()
+    try:
+        process.wait(within_s)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
 def free_port(host: str = "127.0.0.1") -> int:
     with socket.socket() as listener:
         listener.bind((host, 0))

@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+from penstock.engines.lab.daemons import end_with_its_input
 from penstock.engines.lab.groups import ControlGroups
 
 _ALL_CLEAN = "clean"
@@ -58,13 +59,7 @@ def undertaker(folder: Path) -> Iterator[Undertaker]:
         yield stands_by
     finally:
         stands_by._say(_ALL_CLEAN)
-        with suppress(OSError):
-            process.stdin.close()
-        try:
-            process.wait(_ENDS_WITHIN_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        end_with_its_input(process, _ENDS_WITHIN_S)
 
 
 def bury(words: Iterable[str], folder: Path) -> None:

@@ -14,10 +14,11 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+from penstock.engines.lab.daemons import end_with_its_input
 from penstock.engines.storm.home import LOG_SETTINGS, find_home, plugin_jar, require_java
 from penstock.errors import PenstockError
 
@@ -101,16 +102,8 @@ class Bridge:
 
     def close(self) -> None:
         process, self._process = self._process, None
-        if process is None:
-            return
-        assert process.stdin is not None
-        with suppress(OSError):
-            process.stdin.close()
-        try:
-            process.wait(_ENDS_WITHIN_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        if process is not None:
+            end_with_its_input(process, _ENDS_WITHIN_S)
 
 
 def _read(process: subprocess.Popen[str], lines: queue.Queue[str | None]) -> None:
