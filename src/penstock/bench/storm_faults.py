@@ -153,6 +153,8 @@ class _Hurting:
         self.trial = trial
         self.folder = trial.lab.folder
         self.survived: list[Survived] = []
+        #: Daemons that are to stay dead for now.
+        self.away: set[str] = set()
 
     def run(self) -> Faults:
         trial = self.trial
@@ -163,7 +165,7 @@ class _Hurting:
         first, last = (m.name for m in (trial.lab.machines[0], trial.lab.machines[-1]))
         planned = places_of(plan, trial.name)
         self._hurt("a worker", lambda: kill_workers(trial.lab, first), planned)
-        self._hurt("a supervisor with its workers", lambda: kill_machine(trial.lab, last),
+        self._hurt("a supervisor with its workers", lambda: self._lose(last),
                    _without(plan, trial.name, last))  # fmt: skip
         self._hurt("(the supervisor is back, nothing may move)", lambda: self._back(last),
                    _without(plan, trial.name, last))  # fmt: skip
@@ -197,6 +199,7 @@ class _Hurting:
         differs = ["nothing was acked"]
         while time.monotonic() < began + _RECOVERS_WITHIN_S:
             time.sleep(1.0)
+            self._watch_over_daemons()
             try:
                 differs = min((_differs(self.trial, places) for places in wanted), key=len)
             except (BridgeError, InputError, ValueError) as error:
@@ -225,8 +228,21 @@ class _Hurting:
         before = plan_in_force(snapshot, problem.profile)
         return replace(made, deployed=before.deployed)
 
+    def _watch_over_daemons(self) -> None:
+        """As systemd does on a cluster: Nimbus ends itself when ZooKeeper is away for too long."""
+        daemons = self.trial.lab.daemons
+        for daemon in [d for d in daemons.running if d.name not in self.away]:
+            if daemon.process.poll() is not None:
+                say(f"{daemon.name} has ended and is started again")
+                daemons.start_again(daemon.name)
+
+    def _lose(self, machine: str) -> None:
+        self.away.add(machine)
+        kill_machine(self.trial.lab, machine)
+
     def _back(self, machine: str) -> None:
         self.trial.lab.daemons.start_again(machine)
+        self.away.remove(machine)
         time.sleep(_STAYS_S)
 
     def _restart(self, name: str) -> None:
