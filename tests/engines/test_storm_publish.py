@@ -201,7 +201,20 @@ def test_the_plan_of_a_topology_that_is_gone_is_dropped(storm, apart):
     assert storm.plan_file.read_text() == dumps(apart)
 
 
-@pytest.mark.parametrize("old", ["", "{", "[]", '{"format": "penstock/cluster"}'])
+@pytest.mark.parametrize(
+    "old",
+    [
+        "",
+        "{",
+        "[]",
+        "\xff",
+        '{"format": "penstock/cluster"}',
+        '{"format": "penstock/plan"}',
+        '{"format": "penstock/plan", "topologies": [{}], "inputs": {}}',
+        '{"format": "penstock/plan", "topologies": [{"name": "flow"}], "inputs": {}}',
+        '{"format": "penstock/plan", "topologies": [], "inputs": {}, "kept": [7]}',
+    ],
+)
 def test_a_plan_file_that_is_none_keeps_nothing(old):
     assert kept_of(old.encode(), {"flow"}, set()) == []
 

@@ -31,9 +31,13 @@ def _figures() -> dict[str, float]:
     if maven is None or not _POM.is_file():
         raise PenstockError("the plugin's tests need Maven and a clone with storm-plugin/")
     command = [maven, "--batch-mode", "-f", str(_POM), "test", f"-Dtest={_TESTS}"]
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=_WITHIN_S, errors="replace"
-    )
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, timeout=_WITHIN_S,
+            errors="replace",
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        raise PenstockError(f"the plugin's tests take more than {_WITHIN_S:g} s") from None
     found = figures_in(done.stdout)
     if done.returncode != 0 or not found:
         said = [line for line in done.stdout.splitlines() if "ERROR" in line]

@@ -7,7 +7,7 @@ goes along in the new file, under ``kept``, as the scheduler and the groupings r
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Mapping
 from typing import Any
 
 from penstock.files.plan_file import PlanFile, plan_to_dict
@@ -24,14 +24,20 @@ def kept_of(old: bytes | None, running: Container[str], planned: Container[str])
     A file that is broken has nothing to keep: the scheduler does not follow it either.
     """
     try:
-        file = json.loads(old or b"null")
-    except ValueError:
+        return _kept_in(json.loads(old or b"{}"), running, planned)
+    except (ValueError, KeyError, TypeError, AttributeError):
         return []
-    if not isinstance(file, dict) or file.get("format") != PlanFile.FORMAT:
+
+
+def _kept_in(
+    file: Mapping[str, Any], running: Container[str], planned: Container[str]
+) -> list[Part]:
+    if file.get("format") != PlanFile.FORMAT:
         return []
     parts: list[Part] = []
     seen: set[str] = set()
-    for part in _parts(file):
+    # The plan itself, then what it keeps.
+    for part in (file, *file.get("kept", ())):
         wanted = [
             t
             for t in part["topologies"]
@@ -51,13 +57,6 @@ def names_in(parts: list[Part]) -> list[str]:
 def published(plan: Plan, kept: list[Part]) -> str:
     """The plan file with what is kept beside the plan."""
     return to_json({**plan_to_dict(plan), "kept": kept}) if kept else dumps(plan)
-
-
-def _parts(file: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """The plan itself, then what it keeps; what does not look like a plan is passed over."""
-    for part in (file, *file.get("kept", ())):
-        if {"topologies", "inputs"} <= set(part) and isinstance(part["topologies"], list):
-            yield part
 
 
 def _narrowed(part: Mapping[str, Any], topologies: list[Any], names: set[str]) -> Part:
