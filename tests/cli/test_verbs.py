@@ -159,14 +159,14 @@ def test_imports_write_files_of_ours(run):
     )
     code, out, err = run("import flux flux.yaml --property app=t -o ours.yaml")
     assert (code, out, err) == (0, "", "wrote ours.yaml\n")
-    assert run("validate ours.yaml")[1] == "ours.yaml: topology, 1 components, 0 streams\n"
+    assert run("validate ours.yaml")[1] == "ours.yaml: topology, 1 component, 0 streams\n"
     for folder in ("a", "b"):
         Path(folder).mkdir()
         Path(folder, "storm.yaml").write_text("# default\n", encoding="utf-8")
     code, out, _ = run("import storm-yaml a/storm.yaml b/storm.yaml --name lab")
     assert code == 0
     Path("lab.yaml").write_text(out, encoding="utf-8")
-    assert run("validate lab.yaml")[1] == "lab.yaml: cluster, 2 machines of 1 types\n"
+    assert run("validate lab.yaml")[1] == "lab.yaml: cluster, 2 machines of 1 type\n"
 
 
 def test_a_recorded_cluster_is_imported_into_a_folder_of_files(run):

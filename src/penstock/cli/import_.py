@@ -21,6 +21,7 @@ from penstock.files.writer import to_json
 from penstock.model.cluster import Cluster
 from penstock.model.plan import Plan
 from penstock.model.topology import Topology
+from penstock.report.numbers import counted
 
 app = typer.Typer(help="Turn Storm's own files into ours.", no_args_is_help=True)
 
@@ -99,8 +100,9 @@ def storm(
     if as_json:
         names = [str(path) for path in (*files, out / "seen.json")]
         write_json({"format": "penstock/imported", "version": 1, "files": names, **seen})
-    machines, topologies = len(snapshot.cluster.machines), len(snapshot.topologies)
-    say(f"wrote {machines} machines, {topologies} topologies and who runs where to {out}")
+    machines = counted(len(snapshot.cluster.machines), "machine")
+    topologies = counted(len(snapshot.topologies), "topology")
+    say(f"wrote {machines}, {topologies} and who runs where to {out}")
     if snapshot.avoided:
         say(f"on Storm's blacklist: {', '.join(snapshot.avoided)}")
     return EXIT_DONE
@@ -137,7 +139,7 @@ def production(
     if as_json:
         names = [str(path) for path in files]
         write_json({"format": "penstock/imported", "version": 1, "files": names})
-    say(f"wrote a cluster and {len(problem.topologies)} topologies to {out}")
+    say(f"wrote a cluster and {counted(len(problem.topologies), 'topology')} to {out}")
     return EXIT_DONE
 
 

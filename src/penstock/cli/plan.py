@@ -68,7 +68,7 @@ def command(
         bool | None,
         typer.Option(
             "--if-lost/--no-if-lost",
-            help="Work out what happens when a machine is lost (default: if there are few kinds).",
+            help="Work out what happens when a machine is lost (default: where that is quick).",
         ),
     ] = None,
     same_counts: Annotated[

@@ -20,6 +20,7 @@ from penstock.model.problem import Problem, build
 from penstock.model.profile import Profile
 from penstock.model.terms import Terms
 from penstock.model.topology import Topology
+from penstock.report.numbers import counted
 from penstock.simulate.scenario import Scenario
 
 
@@ -103,28 +104,27 @@ def _has_requests(topologies: list[Topology]) -> bool:
 def _describe(value: Loaded) -> tuple[str, str]:
     if isinstance(value, Topology):
         cycle = ", has a cycle" if value.cycle else ""
-        text = f"{len(value.components)} components, {len(value.streams)} streams{cycle}"
-        return "topology", text
+        streams = counted(len(value.streams), "stream")
+        return "topology", f"{counted(len(value.components), 'component')}, {streams}{cycle}"
     if isinstance(value, Cluster):
-        return "cluster", f"{len(value.machines)} machines of {len(value.types)} types"
+        types = counted(len(value.types), "type")
+        return "cluster", f"{counted(len(value.machines), 'machine')} of {types}"
     if isinstance(value, Profile):
-        text = f"{len(value.rows)} rows on {len(value.machine_types)} machine types"
-        return "profile", f"{text}, {value.origin.value}"
+        types = counted(len(value.machine_types), "machine type")
+        return "profile", f"{counted(len(value.rows), 'row')} on {types}, {value.origin.value}"
     if isinstance(value, Terms):
         return "terms", f"{len(terms_to_dict(value)) - 2} of them"
     if isinstance(value, Scenario):
-        return "scenario", f"{value.duration_s:g} s, {len(value.changes)} changes"
+        return "scenario", f"{value.duration_s:g} s, {counted(len(value.changes), 'change')}"
     if isinstance(value, Sweep):
         cells = len(value.problems) * len(value.schedulers) * len(value.seeds)
-        return "sweep", f"{cells * len(value.scenarios):,} cells"
+        return "sweep", counted(cells * len(value.scenarios), "cell")
     if isinstance(value, Simulation):
         return (
             "simulation",
             f"scenario {value.scenario}, {value.until_s[-1]:g} s, runs {value.runs}",
         )
     if isinstance(value, Plan):
-        return "plan", f"{len(value.placement)} instances, by {value.scheduler}"
-    return (
-        "problem",
-        f"{len(value.topologies)} topologies on {len(value.cluster.machines)} machines",
-    )
+        return "plan", f"{counted(len(value.placement), 'instance')}, by {value.scheduler}"
+    machines = counted(len(value.cluster.machines), "machine")
+    return "problem", f"{counted(len(value.topologies), 'topology')} on {machines}"

@@ -33,7 +33,9 @@ def plain(value: float | None, digits: int = 4) -> str:
 
 
 def counted(count: int, what: str) -> str:
-    """``1 process``, ``12 processes``."""
+    """``1 process``, ``12 processes``, ``2 topologies``."""
     if count == 1:
         return f"1 {what}"
+    if what.endswith("logy"):
+        return f"{count:,} {what[:-1]}ies"
     return f"{count:,} {what}{'es' if what.endswith('s') else 's'}"
