@@ -38,7 +38,7 @@ from penstock.model.topology import Topology
 from penstock.schedulers.admission import by_priority, has_priorities
 from penstock.schedulers.base import Budget, Scheduler, parameters_of
 from penstock.schedulers.counts import missing_counts
-from penstock.schedulers.lost_by_requests import contingencies_by_requests
+from penstock.schedulers.lost.by_requests import contingencies_by_requests
 from penstock.simulate.results import SimResult
 from penstock.simulate.scenario import Scenario
 
@@ -149,8 +149,8 @@ def _if_lost(
     if not made.problem.has_rates:
         return contingencies_by_requests(made.problem, made.placement, most_kinds)
     # scipy's solvers take longer to load than most commands to run.
-    from penstock.schedulers.lost import contingencies
-    from penstock.schedulers.lost_same_counts import contingencies_same_counts
+    from penstock.schedulers.lost.same_counts import contingencies_same_counts
+    from penstock.schedulers.lost.with_rates import contingencies
 
     if same_counts:
         return contingencies_same_counts(made.problem, made.placement, budget())

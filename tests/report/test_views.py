@@ -20,7 +20,7 @@ from penstock.report.html import comparison_html, plan_html
 from penstock.report.loads import machine_uses
 from penstock.report.picture import placement_svg
 from penstock.report.text import changes_view, comparison_remarks, comparison_view, plan_view
-from penstock.schedulers.lost_by_requests import contingencies_by_requests
+from penstock.schedulers.lost.by_requests import contingencies_by_requests
 
 STRANGE = ["[red]x", ":smile:", "<a&b>", "\"q'", "語😀"]
 

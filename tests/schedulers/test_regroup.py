@@ -10,7 +10,7 @@ from penstock.evaluate.terms import changes_between, held_table
 from penstock.model.problem import build
 from penstock.model.terms import Held, Terms
 from penstock.schedulers import Budget
-from penstock.schedulers.lost import contingencies, without_machine
+from penstock.schedulers.lost.with_rates import contingencies, without_machine
 from penstock.schedulers.machine_groups import Allowance, Classes, placement_of
 from penstock.schedulers.regroup import Regroup
 

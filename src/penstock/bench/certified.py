@@ -16,7 +16,7 @@ from penstock.evaluate.capacity import capacity
 from penstock.evaluate.terms import held_table
 from penstock.generate import Size, generate
 from penstock.model.problem import Problem, build
-from penstock.schedulers.lost import without_machine
+from penstock.schedulers.lost.with_rates import without_machine
 from penstock.schedulers.restricted import Restricted
 
 _TOPOLOGIES = ("linear", "diamond", "star")

@@ -16,7 +16,7 @@ from penstock.model.plan import Scalar
 from penstock.model.problem import Problem
 from penstock.report.numbers import percent, seconds
 from penstock.schedulers import registered
-from penstock.schedulers.penstock_requests import mean_distance
+from penstock.schedulers.penstock.requests.search import mean_distance
 
 #: Storm's own ResourceAwareScheduler on the same data, run with Storm 2.8.3 on a 2-core machine.
 _STORMS_OWN = {

@@ -37,7 +37,7 @@ from penstock.model.placement import Placement
 from penstock.model.problem import Problem
 from penstock.schedulers.base import Budget, Looks
 from penstock.schedulers.hetero import HeteroScheduler
-from penstock.schedulers.lcstream import LcStreamScheduler
+from penstock.schedulers.lcstream.scheduler import LcStreamScheduler
 from penstock.schedulers.packing import Patterns, pack
 from penstock.schedulers.shortage import shortage
 

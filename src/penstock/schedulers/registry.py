@@ -13,9 +13,9 @@ from penstock.schedulers.even import DefaultScheduler
 from penstock.schedulers.gr import GrScheduler
 from penstock.schedulers.hetero import HeteroScheduler
 from penstock.schedulers.isolation import IsolationScheduler
-from penstock.schedulers.lcstream import LcStreamScheduler
+from penstock.schedulers.lcstream.scheduler import LcStreamScheduler
 from penstock.schedulers.optimal import OptimalScheduler
-from penstock.schedulers.penstock import PenstockScheduler
+from penstock.schedulers.penstock.scheduler import PenstockScheduler
 from penstock.schedulers.proportional import ProportionalScheduler
 from penstock.schedulers.rstorm import RStormScheduler
 from penstock.schedulers.top import TopScheduler

@@ -1,0 +1,1 @@
+"""What becomes of a plan when a machine is lost, whichever scheduler made it."""

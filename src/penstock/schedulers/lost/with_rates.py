@@ -1,0 +1,180 @@
+"""What becomes of a plan when a machine is lost: what ran there goes elsewhere, little else moves.
+
+Machines of one type that hold the same are lost with the same consequences, so each kind of loss is
+worked out once (:mod:`penstock.schedulers.regroup`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from penstock.evaluate.capacity import capacity
+from penstock.evaluate.limits import violations
+from penstock.evaluate.terms import held_table
+from penstock.model.arrays import IntMatrix, IntVector
+from penstock.model.placement import Placement
+from penstock.model.plan import Contingency
+from penstock.model.problem import Problem
+from penstock.schedulers.base import MOST_KINDS, Budget
+from penstock.schedulers.machine_groups import Allowance, Classes, State, placement_of
+from penstock.schedulers.penstock.ground import may_weigh
+from penstock.schedulers.penstock.shares import best_shares
+from penstock.schedulers.regroup import Regroup
+
+#: Instances that may change besides those of the lost machine.
+EXTRA = 10
+
+
+def without_machine(
+    problem: Problem,
+    placement: Placement,
+    machine: int,
+    extra: int = EXTRA,
+    budget: Budget | None = None,
+) -> Placement | None:
+    """The plan without one machine: its instances, and at most ``extra`` others, change."""
+    problem = when_lost(problem, machine)
+    table = held_table(problem, placement)
+    search, best = _search(problem, table, machine, extra, budget or Budget())
+    return _placed(problem, placement, search.table_of(best)) if best.scale > 0 else None
+
+
+def contingencies(
+    problem: Problem,
+    placement: Placement,
+    budget: Budget,
+    most_kinds: int = MOST_KINDS,
+    progress: Callable[[str], None] = lambda _: None,
+) -> tuple[Contingency, ...]:
+    """For every machine in use, where its instances go if it is lost.
+
+    Nothing where more kinds of losses are possible than can be worked out.
+    """
+    whole, table = problem, held_table(problem, placement)
+    used = np.flatnonzero(table.any(axis=1))
+    classes = Classes.of(problem)
+    rows = np.column_stack([classes.of_machine, table])[used]
+    _, kind = np.unique(rows, axis=0, return_inverse=True)
+    kind = kind.reshape(-1)
+    if not len(used) or kind.max() >= most_kinds:
+        return ()
+    steps: dict[int, State] = {}
+    found = []
+    for machine, k in zip(used.tolist(), kind.tolist(), strict=True):
+        if budget.spent(len(steps)):
+            return ()
+        problem = when_lost(whole, machine)
+        if k not in steps:
+            progress(f"what if {problem.cluster.machines[machine].name} is lost")
+            search, steps[k] = _search(problem, table, machine, EXTRA, budget)
+        else:
+            search = _prepared(problem, table, machine, EXTRA, budget)
+        found.append(_contingency(problem, placement, machine, table, search, steps[k]))
+    return tuple(found)
+
+
+def when_lost(problem: Problem, machine: int) -> Problem:
+    """The problem without what terms ask of the lost machine, and without a limit on moves."""
+    terms, name = problem.terms, problem.cluster.machines[machine].name
+    if terms.is_empty:
+        return problem
+    fixed = tuple(held for held in terms.fixed if held.machine != name)
+    return replace(problem, terms=replace(terms, fixed=fixed, current=(), most_moves=None))
+
+
+def _search(
+    problem: Problem, table: IntMatrix, machine: int, extra: int, budget: Budget
+) -> tuple[Regroup, State]:
+    search = _prepared(problem, table, machine, extra, budget)
+    found = search.run()
+    if not may_weigh(problem) or not search.start.totals.all() or found is search.start:
+        return search, found
+    # Where shares may differ, those of the others may simply grow.
+    stays, moves = (
+        capacity(problem, best_shares(problem, placement_of(problem, search.table_of(state)))).scale
+        for state in (search.start, found)
+    )
+    return search, found if moves > stays else search.start
+
+
+def _prepared(
+    problem: Problem, table: IntMatrix, machine: int, extra: int, budget: Budget
+) -> Regroup:
+    """The search from the plan without the machine's part."""
+    lost = table[machine].copy()
+    rest = table.copy()
+    rest[machine] = 0
+    classes = Classes.of(problem, (machine,))
+    return Regroup(classes, rest, Allowance(extra, lost), budget, lost[None])
+
+
+def _placed(problem: Problem, before: Placement, table: IntMatrix) -> Placement:
+    made = placement_of(problem, table)
+    return best_shares(problem, made) if before.has_shares else made
+
+
+def _contingency(
+    problem: Problem,
+    placement: Placement,
+    machine: int,
+    before: IntMatrix,
+    search: Regroup,
+    best: State,
+) -> Contingency:
+    name = problem.cluster.machines[machine].name
+    if best.scale <= 0:
+        return Contingency(name, (), rate_left_per_s=0.0)
+    after = search.table_of(best)
+    made = _placed(problem, placement, after)
+    scale = 0.0 if violations(problem, made) else capacity(problem, made).scale
+    moves, added, dropped = _changes(problem, placement, machine, before, after, made)
+    rate = scale * float(problem.demand.sum()) if np.isfinite(scale) else None
+    return Contingency(name, moves, rate, added, dropped)
+
+
+def _changes(
+    problem: Problem,
+    placement: Placement,
+    lost: int,
+    before: IntMatrix,
+    after: IntMatrix,
+    made: Placement,
+) -> tuple[
+    tuple[tuple[str, int, str, int], ...],
+    tuple[tuple[str, str, int], ...],
+    tuple[tuple[str, int], ...],
+]:
+    """Instances that move, places where one more starts, instances that end."""
+    names = [m.name for m in problem.cluster.machines]
+    moves: list[tuple[str, int, str, int]] = []
+    added: list[tuple[str, str, int]] = []
+    dropped: list[tuple[str, int]] = []
+    starts = placement.starts(len(problem.components))
+    for c, label in enumerate(problem.labels):
+        mine = placement.machine[starts[c] : starts[c + 1]]
+        gone = _numbered(mine, before[:, c] - after[:, c], lost)
+        come = np.repeat(np.arange(len(names)), np.maximum(after[:, c] - before[:, c], 0))
+        for number, to in zip(gone, come.tolist(), strict=False):
+            moves.append((label, number, names[to], _slot(made, c, to)))
+        added += [(label, names[to], _slot(made, c, to)) for to in come[len(gone) :].tolist()]
+        dropped += [(label, number) for number in gone[len(come) :]]
+    return tuple(moves), tuple(added), tuple(dropped)
+
+
+def _numbered(machine_of: IntVector, fewer: IntVector, lost: int) -> list[int]:
+    """Numbers of the instances that leave: so many of each machine, the lost one's first."""
+    left = np.maximum(fewer, 0).copy()
+    found = []
+    for number, machine in enumerate(machine_of.tolist()):
+        if left[machine] > 0:
+            left[machine] -= 1
+            found.append((machine != lost, number))
+    return [number for _, number in sorted(found)]
+
+
+def _slot(made: Placement, component: int, machine: int) -> int:
+    here = (made.component == component) & (made.machine == machine)
+    return int(made.slot[here][0])

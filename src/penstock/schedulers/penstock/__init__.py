@@ -1,0 +1,5 @@
+"""Our own scheduler: start at :mod:`.scheduler`.
+
+It searches on the :mod:`.ground` for plans with even shares (:mod:`.sizes`, with many components
+:mod:`.columns`) and with shares of their own (:mod:`.weighted`).
+"""

@@ -1,0 +1,1 @@
+"""``penstock`` where nothing is measured: by the CPU and memory that components ask for."""

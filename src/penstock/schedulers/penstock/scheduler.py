@@ -1,0 +1,282 @@
+"""``penstock``: our own scheduler, near the best there is, with a certificate of how near.
+
+The objective is the sustainable scale. A plan is thought of by machine types: so many machines of a
+type hold this pattern of instances (:mod:`.ground`), so that cost grows with types and components,
+not with machines.
+
+Shuffle grouping: a search over the sizes of instances, each judged by a covering problem over
+patterns (:mod:`.sizes`, with many components or wide machines :mod:`.columns`); on small problems
+the exact search of ``optimal`` goes on from there and often proves the plan optimal.
+
+Weighted grouping (each instance has a share that follows its machine's power, the future work that
+Nasiri et al. 2023 announce): :mod:`.weighted`.
+
+Whatever was searched, the plan returned is the best by the one cost model of ``evaluate`` among
+what was found and, on clusters where they are cheap, ``hetero``'s. Its certificate is the upper
+bound's linear programme or a tighter bound of the search's own, and says which.
+
+Not searched over, only judged: e_remote, network cards, skewed keys. Chance comes from ``rng`` and
+the work is counted in rounds, so that the same seed gives the same plan.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from penstock.errors import InputError
+from penstock.evaluate.bound import KIND, Bound, upper_bound
+from penstock.evaluate.capacity import capacity
+from penstock.evaluate.limits import violations
+from penstock.model.outcome import Outcome
+from penstock.model.placement import Placement
+from penstock.model.problem import Problem
+from penstock.schedulers.base import Budget, Looks
+from penstock.schedulers.hetero import HeteroScheduler
+from penstock.schedulers.lcstream.scheduler import LcStreamScheduler
+from penstock.schedulers.optimal import ExactSearch
+from penstock.schedulers.penstock.ground import (
+    Ground,
+    groups_of,
+    may_weigh,
+    most_on_a_machine,
+    placed,
+)
+from penstock.schedulers.penstock.requests.search import place_requests
+from penstock.schedulers.restricted import on_open_machines
+from penstock.schedulers.shortage import shortage
+
+#: Schedulers whose cost grows with the machines are asked up to this many.
+_FEW_MACHINES = 1000
+#: Evaluations of whole plans where the search does not see all that counts.
+_EVALUATIONS, _INSTANCES_EVALUATED = 600, 60_000
+_FEWER_MACHINES = 120
+#: How often the best plan is changed at random and made better again.
+_KICKS = 12
+#: Scales that differ by less are the same.
+_EQUAL = 1e-10
+#: Sizes up to which the exact search goes on, and its limit of instances on a machine.
+_EXACT_MACHINES = 12
+_EXACT_COMPONENTS = 6
+_EXACT_PER_MACHINE = 10
+
+
+@dataclass(frozen=True)
+class PenstockScheduler:
+    """Patterns of instances per machine type, by mathematical programmes and search."""
+
+    name: ClassVar[str] = "penstock"
+    summary: ClassVar[str] = "our own: near the best plan there is, and proves how near"
+    paper: ClassVar[str] = ""
+    looks: ClassVar[Looks] = Looks(
+        counts=True,
+        unlike_machines=True,
+        memory=True,
+        network=True,
+        latency=True,
+        energy=True,
+        grouping=True,
+        topologies_together=True,
+    )
+
+    nodes: int = field(
+        default=3000, metadata={"help": "most nodes of the exact programme (weighted grouping)"}
+    )
+    effort: float = field(
+        default=2e7, metadata={"help": "packing work of the exact search on small problems"}
+    )
+    nearness: float = field(
+        default=0.5,
+        metadata={"help": "without a profile: 0 for fewest machines, 1 for least network distance"},
+    )
+
+    def __post_init__(self) -> None:
+        if self.nodes < 1:
+            raise InputError(f"penstock: nodes must be at least 1, not {self.nodes}")
+        if not self.effort >= 0:
+            raise InputError(f"penstock: effort must not be negative, not {self.effort}")
+        if not 0 <= self.nearness <= 1:
+            raise InputError(f"penstock: nearness must be between 0 and 1, not {self.nearness}")
+
+    def solve(self, problem: Problem, budget: Budget, rng: np.random.Generator) -> Outcome:
+        if not problem.has_costs:
+            return on_open_machines(
+                problem, lambda part: place_requests(part, budget, rng, self.nearness)
+            )
+        if problem.terms.binds:
+            # Its solvers take longer to load than most commands to run.
+            from penstock.schedulers.penstock.terms.search import plan_by_terms
+
+            def search(part: Problem) -> Outcome:
+                return self._carry_most(part, budget, rng)
+
+            return plan_by_terms(problem, search, budget, rng)
+        return self._carry_most(problem, budget, rng)
+
+    def _carry_most(self, problem: Problem, budget: Budget, rng: np.random.Generator) -> Outcome:
+        """The highest rate, whatever it takes."""
+        found = upper_bound(problem)
+        run = _Run(problem, found, budget, rng, self)
+        run.ask_others()
+        if 0 < found.scale < np.inf:
+            run.search()
+        return run.outcome()
+
+
+class _Run:
+    """One answer in the making: the best placement so far and the bound proved so far."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        found: Bound,
+        budget: Budget,
+        rng: np.random.Generator,
+        settings: PenstockScheduler,
+    ) -> None:
+        self.problem, self.found, self.budget, self.rng = problem, found, budget, rng
+        self.settings = settings
+        self.best: Placement | None = None
+        self.best_scale = -1.0
+        self.bound, self.kind = found.scale, KIND
+        self.rounds = 0
+        self.interrupted = False
+        self.notes: list[str] = []
+        #: Plans of others, to be made better.
+        self.starts: list[Placement] = []
+
+    def ask_others(self) -> None:
+        """A first plan where that is cheap: none of ours is to be worse."""
+        if len(self.problem.cluster.machines) <= _FEW_MACHINES:
+            first = HeteroScheduler().solve(self.problem, self.budget, self.rng).placement
+            self.starts = [] if first is None else [first]
+            self.offer(first)
+
+    def search(self) -> None:
+        ground = Ground.of(self.problem, self.found.scale)
+        if may_weigh(self.problem):
+            self._weigh(ground)
+        else:
+            self._pack(ground.with_remote_cost() if self.problem.has_remote_cost else ground)
+            self._go_on_exactly()
+        self._touch_up()
+        self.interrupted = self.budget.spent(self.rounds)
+
+    def _pack(self, ground: Ground) -> None:
+        """Shuffle grouping: instance sizes, then patterns."""
+        # scipy's solvers take longer to load than most commands to run.
+        from penstock.schedulers.penstock.columns import ColumnSearch
+        from penstock.schedulers.penstock.patterns import Master, list_patterns
+        from penstock.schedulers.penstock.sizes import SizeSearch, Work
+
+        counts = list_patterns(ground)
+        search: SizeSearch | ColumnSearch
+        if counts is not None:
+            work = Work.on(int(ground.machines.sum()))
+            search = SizeSearch(Master(ground, counts), work, self.budget, self.rng)
+        elif ground.given is None:
+            search = ColumnSearch(ground, self.found.ideal_rate[:, ground.kinds], self.budget)
+        else:
+            return  # counts laid down, and too many patterns to list
+        if self.best is not None:
+            search.start_from(groups_of(ground, self.best))
+        search.run()
+        self.rounds += search.rounds
+        if search.groups is not None:
+            self.offer(placed(ground, search.groups))
+
+    def _go_on_exactly(self) -> None:
+        """The exact search from the best so far, where the problem is small."""
+        problem, effort = self.problem, self.settings.effort
+        small = len(problem.cluster.machines) <= _EXACT_MACHINES
+        small &= len(problem.components) <= _EXACT_COMPONENTS
+        small &= problem.divides_evenly
+        if not small or not effort or self.best is None or self.budget.spent(self.rounds):
+            return
+        search = ExactSearch(problem, _EXACT_PER_MACHINE, effort)
+        search.start_from(Outcome(self.best))
+        search.look_around(self.budget)
+        search.run(self.budget)
+        self.rounds += search.rounds
+        found = search.outcome()
+        self.offer(found.placement)
+        bound = found.bound_scale
+        if bound is None or bound >= self.bound:
+            return
+        if most_on_a_machine(problem) <= _EXACT_PER_MACHINE:
+            self.bound, self.kind = bound, "exact search"
+        elif self.best_scale >= bound * (1.0 - _EQUAL):
+            self.notes.append(
+                f"no plan with at most {_EXACT_PER_MACHINE} instances on a machine carries more"
+            )
+
+    def _touch_up(self) -> None:
+        """By the cost model itself, where the search does not see all that counts."""
+        from penstock.schedulers.penstock.touch_up import is_seen_whole, kick, touch_up
+
+        small = len(self.problem.cluster.machines) <= _FEWER_MACHINES
+        if self.best is None or not small or is_seen_whole(self.problem) or self.best.has_shares:
+            return
+        most = max(50, min(_EVALUATIONS, _INSTANCES_EVALUATED // len(self.best)))
+        other = LcStreamScheduler().solve(self.problem, self.budget, self.rng).placement
+        starts = [self.best, *self.starts, *([] if other is None else [other])]
+        for start in dict.fromkeys(starts):
+            self.offer(start)
+            self.offer(touch_up(self.problem, start, most, self.budget))
+        for _ in range(_KICKS):
+            if self.budget.spent(self.rounds):
+                return
+            kicked = kick(self.problem, self.best, self.rng)
+            self.offer(touch_up(self.problem, kicked, most, self.budget))
+            self.rounds += 1
+
+    def _weigh(self, ground: Ground) -> None:
+        # scipy's solvers take longer to load than most commands to run.
+        from penstock.schedulers.penstock.weighted import plan_weighted
+
+        starts = [] if self.best is None else [groups_of(ground, self.best)]
+        self.rounds += 1
+        solved = plan_weighted(
+            ground,
+            self.found,
+            starts,
+            self.settings.nodes,
+            exact=not self.budget.spent(self.rounds),
+            seconds=self.budget.seconds_left,
+        )
+        if solved.plan is not None:
+            self.offer(placed(ground, solved.plan.groups, solved.plan.shares))
+        if solved.bound < self.bound:
+            self.bound, self.kind = solved.bound, solved.kind
+
+    def offer(self, placement: Placement | None) -> None:
+        """Keep a placement if it is whole, keeps every limit and is the best so far.
+
+        Of two that carry the same, the one with fewer instances is better.
+        """
+        if placement is None or not placement.counts(len(self.problem.components)).all():
+            return
+        if violations(self.problem, placement):
+            return
+        scale = capacity(self.problem, placement).scale
+        equal = self.best is not None and (
+            scale == self.best_scale or abs(scale - self.best_scale) <= _EQUAL * scale
+        )
+        fewer = self.best is not None and len(placement) < len(self.best)
+        if fewer if equal else scale > self.best_scale:
+            self.best, self.best_scale = placement, scale
+            self.budget.found(scale, self.bound if np.isfinite(self.bound) else None)
+
+    def outcome(self) -> Outcome:
+        finite = 0 < self.bound < np.inf
+        return Outcome(
+            self.best,
+            () if self.best is not None else (shortage(self.problem),),
+            self.rounds,
+            tuple(self.notes),
+            bound_scale=max(self.bound, self.best_scale) if finite else None,
+            bound_kind=self.kind if finite else "",
+            interrupted=self.interrupted,
+        )

@@ -1,0 +1,1 @@
+"""``penstock`` under terms: a rate at the least cost, few moves, little traffic."""
