@@ -142,6 +142,12 @@ def may_weigh(problem: Problem) -> bool:
     return problem.weighted and all(s.grouping in FOLLOWS_SHARES for s in problem.streams)
 
 
+def is_seen_whole(problem: Problem) -> bool:
+    """Whether the search over patterns sees all that decides the rate."""
+    plain = problem.divides_evenly and not problem.has_remote_cost
+    return plain and not problem.cluster.has_nic
+
+
 def even_scale(ground: Ground, groups: Groups) -> float:
     """The scale of a plan whose instances all get the same, by CPU alone."""
     totals = groups.totals

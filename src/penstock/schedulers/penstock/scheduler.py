@@ -9,13 +9,15 @@ patterns (:mod:`.sizes`, with many components or wide machines :mod:`.columns`);
 the exact search of ``optimal`` goes on from there and often proves the plan optimal.
 
 Weighted grouping (each instance has a share that follows its machine's power, the future work that
-Nasiri et al. 2023 announce): :mod:`.weighted`.
+Nasiri et al. 2023 announce): :mod:`.weighted`; where tuples cost more when they cross processes,
+shares are then fitted to what crosses, in those plans and in the one for shuffle grouping
+(:mod:`.crossing_shares`).
 
 Whatever was searched, the plan returned is the best by the one cost model of ``evaluate`` among
 what was found and, on clusters where they are cheap, ``hetero``'s. Its certificate is the upper
 bound's linear programme or a tighter bound of the search's own, and says which.
 
-Not searched over, only judged: e_remote, network cards, skewed keys. Chance comes from ``rng`` and
+Not searched over, only judged: network cards, skewed keys. Chance comes from ``rng`` and
 the work is counted in rounds, so that the same seed gives the same plan.
 """
 
@@ -40,6 +42,7 @@ from penstock.schedulers.optimal import ExactSearch
 from penstock.schedulers.penstock.ground import (
     Ground,
     groups_of,
+    is_seen_whole,
     may_weigh,
     most_on_a_machine,
     placed,
@@ -53,6 +56,8 @@ _FEW_MACHINES = 1000
 #: Evaluations of whole plans where the search does not see all that counts.
 _EVALUATIONS, _INSTANCES_EVALUATED = 600, 60_000
 _FEWER_MACHINES = 120
+#: The same where each comes with a search for its shares.
+_EVALUATIONS_WITH_SHARES = 100
 #: How often the best plan is changed at random and made better again.
 _KICKS = 12
 #: Scales that differ by less are the same.
@@ -156,13 +161,22 @@ class _Run:
 
     def search(self) -> None:
         ground = Ground.of(self.problem, self.found.scale)
-        if may_weigh(self.problem):
-            self._weigh(ground)
-        else:
-            self._pack(ground.with_remote_cost() if self.problem.has_remote_cost else ground)
-            self._go_on_exactly()
-        self._touch_up()
+        crosses, weighs = self.problem.has_remote_cost, may_weigh(self.problem)
+        # As if every tuple crossed: near the truth where instances are many.
+        dearest = ground.with_remote_cost() if crosses else ground
+        if not weighs or not is_seen_whole(self.problem):
+            self._divide_evenly(dearest)
+        if weighs:
+            self._weigh(ground, proves=True)
+        if weighs and crosses:
+            self._weigh(dearest, proves=False)
+            self._touch_up_weighed()
         self.interrupted = self.budget.spent(self.rounds)
+
+    def _divide_evenly(self, ground: Ground) -> None:
+        self._pack(ground)
+        self._go_on_exactly()
+        self._touch_up()
 
     def _pack(self, ground: Ground) -> None:
         """Shuffle grouping: instance sizes, then patterns."""
@@ -203,8 +217,8 @@ class _Run:
         found = search.outcome()
         self.offer(found.placement)
         bound = found.bound_scale
-        if bound is None or bound >= self.bound:
-            return
+        if bound is None or bound >= self.bound or may_weigh(problem):
+            return  # what it proves holds for even shares only
         if most_on_a_machine(problem) <= _EXACT_PER_MACHINE:
             self.bound, self.kind = bound, "exact search"
         elif self.best_scale >= bound * (1.0 - _EQUAL):
@@ -214,10 +228,10 @@ class _Run:
 
     def _touch_up(self) -> None:
         """By the cost model itself, where the search does not see all that counts."""
-        from penstock.schedulers.penstock.touch_up import is_seen_whole, kick, touch_up
+        from penstock.schedulers.penstock.touch_up import kick, touch_up
 
         small = len(self.problem.cluster.machines) <= _FEWER_MACHINES
-        if self.best is None or not small or is_seen_whole(self.problem) or self.best.has_shares:
+        if self.best is None or not small or is_seen_whole(self.problem):
             return
         most = max(50, min(_EVALUATIONS, _INSTANCES_EVALUATED // len(self.best)))
         other = LcStreamScheduler().solve(self.problem, self.budget, self.rng).placement
@@ -232,11 +246,14 @@ class _Run:
             self.offer(touch_up(self.problem, kicked, most, self.budget))
             self.rounds += 1
 
-    def _weigh(self, ground: Ground) -> None:
+    def _weigh(self, ground: Ground, *, proves: bool) -> None:
+        """Shares: by the costs of the ground, then fitted to what really crosses."""
         # scipy's solvers take longer to load than most commands to run.
+        from penstock.schedulers.penstock.crossing_shares import shares_for_crossings
         from penstock.schedulers.penstock.weighted import plan_weighted
 
-        starts = [] if self.best is None else [groups_of(ground, self.best)]
+        before = self.best
+        starts = [] if before is None else [groups_of(ground, before)]
         self.rounds += 1
         solved = plan_weighted(
             ground,
@@ -246,10 +263,25 @@ class _Run:
             exact=not self.budget.spent(self.rounds),
             seconds=self.budget.seconds_left,
         )
+        made = None
         if solved.plan is not None:
-            self.offer(placed(ground, solved.plan.groups, solved.plan.shares))
-        if solved.bound < self.bound:
+            made = placed(ground, solved.plan.groups, solved.plan.shares)
+            self.offer(made)
+        if self.problem.has_remote_cost:
+            for placement in (before, made, *self.starts):
+                if placement is not None:
+                    self.offer(shares_for_crossings(self.problem, placement))
+        if proves and solved.bound < self.bound:
             self.bound, self.kind = solved.bound, solved.kind
+
+    def _touch_up_weighed(self) -> None:
+        """Instances moved, added and ended, each time with shares fitted to what crosses."""
+        from penstock.schedulers.penstock.crossing_shares import shares_for_crossings
+        from penstock.schedulers.penstock.touch_up import touch_up
+
+        if self.best is not None and len(self.problem.cluster.machines) <= _FEWER_MACHINES:
+            most = _EVALUATIONS_WITH_SHARES
+            self.offer(touch_up(self.problem, self.best, most, self.budget, shares_for_crossings))
 
     def offer(self, placement: Placement | None) -> None:
         """Keep a placement if it is whole, keeps every limit and is the best so far.

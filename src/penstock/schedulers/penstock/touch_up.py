@@ -9,7 +9,7 @@ problems of modest size.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -27,14 +27,17 @@ _MOST_TARGETS = 10
 _BETTER = 1.0 + 1e-9
 
 
-def is_seen_whole(problem: Problem) -> bool:
-    """Whether the search over patterns sees all that decides the rate."""
-    plain = problem.divides_evenly and not problem.has_remote_cost
-    return plain and not problem.cluster.has_nic
+def touch_up(
+    problem: Problem,
+    placement: Placement,
+    evaluations: int,
+    budget: Budget,
+    share: Callable[[Problem, Placement], Placement] | None = None,
+) -> Placement:
+    """The plan after so many evaluations at most; instance counts laid down stay as they are.
 
-
-def touch_up(problem: Problem, placement: Placement, evaluations: int, budget: Budget) -> Placement:
-    """The plan after so many evaluations at most; instance counts laid down stay as they are."""
+    ``share`` gives the instances of a changed plan their shares; without it they are even.
+    """
     table, found = held_table(problem, placement), capacity(problem, placement)
     best = placement
     left = evaluations
@@ -43,6 +46,8 @@ def touch_up(problem: Problem, placement: Placement, evaluations: int, budget: B
         for changed in _changes(problem, best, table, found):
             left -= 1
             made = placement_of(problem, changed)
+            if share is not None:
+                made = share(problem, made)
             judged = capacity(problem, made)
             more = judged.scale > (step[0] if step else found.scale * _BETTER)
             if more and not violations(problem, made):
