@@ -33,6 +33,16 @@ def test_shares_are_as_worked_out():
     assert capacity(problem, made).scale == pytest.approx(60.0)
 
 
+def test_an_instance_that_is_not_worth_its_way_ends():
+    # To send a tuple away costs M1 1.5 points, to handle it there 1.
+    problem = two_machines(a=(1.0, 1.0), b=(1.0, 1.0), e_remote=1.5)
+    made = shares_for_crossings(problem, place(problem, "a M1-1", "b M1-1", "b M2-1"))
+    assert len(made) == 2
+    assert capacity(problem, made).scale == pytest.approx(50.0)
+    as_given = problem.with_counts((1, 2))
+    assert len(shares_for_crossings(as_given, place(problem, "a M1-1", "b M1-1", "b M2-1"))) == 3
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_shares_are_as_good_as_any_on_a_grid(seed):
     rng = np.random.default_rng(seed)

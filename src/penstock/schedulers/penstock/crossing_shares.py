@@ -30,7 +30,7 @@ _NOTHING = 1e-9
 
 
 def shares_for_crossings(problem: Problem, placement: Placement) -> Placement:
-    """The same instances on the same machines with better shares, if there are any."""
+    """Better shares for the instances where they are, if there are any; idle ones end."""
     before = capacity(problem, placement).scale
     if not (0 < before < np.inf):
         return placement
@@ -50,7 +50,15 @@ def shares_for_crossings(problem: Problem, placement: Placement) -> Placement:
             if trust < _LEAST_TRUST:
                 break
     made = ground.placed(parts)
-    return made if capacity(problem, made).scale > before else placement
+    if capacity(problem, made).scale <= before:
+        return placement
+    idle = made.share == 0.0
+    if not idle.any() or problem.given_counts is not None:
+        return made
+    # Without those that get nothing there is more room, so it begins anew.
+    busy = ~idle
+    rest = Placement.of(made.component[busy], made.machine[busy], made.slot[busy], made.share[busy])
+    return shares_for_crossings(problem, rest)
 
 
 @dataclass(frozen=True)
