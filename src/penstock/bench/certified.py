@@ -80,6 +80,24 @@ def below_optimum_percent(repeats: int) -> Iterator[float]:
         yield 100.0 * (1.0 - (found or 0.0) / best) if best else 0.0
 
 
+def crossing_gain_percent(repeats: int, cluster: str, more: float) -> Iterator[float]:
+    """Unequal shares over even ones where a tuple that crosses costs a part of ``e`` more."""
+    for seed in range(repeats):
+        for topology in _TOPOLOGIES:
+            problem = api.problem(topology, cluster)
+            assert problem.profile is not None
+            costs = tuple(replace(c, e_remote=more * c.e) for c in problem.profile.costs)
+            profile = replace(problem.profile, costs=costs)
+            even, unequal = (
+                api.plan(build(problem.topologies, problem.cluster, profile, weighted=w), seed=seed)
+                for w in (False, True)
+            )
+            if even.facts.scale and unequal.facts.scale:
+                yield 100.0 * (unequal.facts.scale / even.facts.scale - 1.0)
+            else:
+                yield -100.0
+
+
 def many_machines(repeats: int, figure: str) -> Iterator[float]:
     """60 components on 10,000 multi-core machines of 30 types: gap %, s, instances or MB."""
     for seed in range(repeats):

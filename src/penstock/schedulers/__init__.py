@@ -1,4 +1,4 @@
-"""Schedulers: one algorithm per file, found through the registry."""
+"""Schedulers: one algorithm per file, or a folder for a large one, found through the registry."""
 
 from penstock.schedulers.base import Budget, Looks, Parameter, Scheduler, parameters_of
 from penstock.schedulers.registry import ENTRY_POINT_GROUP, Registered, get, registered
