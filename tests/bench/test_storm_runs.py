@@ -2,7 +2,7 @@
 
 import pytest
 
-from penstock.bench.storm_runs import _in_proportion
+from penstock.bench.storm_runs import _in_proportion, _turns
 
 
 def test_every_machine_is_as_busy_as_its_points_allow():
@@ -14,3 +14,9 @@ def test_every_machine_is_as_busy_as_its_points_allow():
 
 def test_equal_machines_carry_as_many_times_as_there_are():
     assert _in_proportion([40.0, 40.0]) == ([0, 1], 2.0)
+
+
+def test_the_two_that_are_close_are_flooded_in_turns():
+    # A computer that becomes slower by the same in each window takes as much from both.
+    assert list(_turns(2)) == [("rstorm", 2), ("hetero", 1), ("penstock", 2), ("hetero", 1)]
+    assert list(_turns(1)) == [("rstorm", 1), ("hetero", 1), ("penstock", 1)]

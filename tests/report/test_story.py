@@ -10,12 +10,14 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from tests.builders import cluster, topology
 from tests.report.reports import hostile_problem, small_findings, small_report
 
 from penstock import api, reports
 from penstock.evaluate.assess import assess
 from penstock.evaluate.bound import upper_bound
 from penstock.evaluate.capacity import capacity
+from penstock.model.problem import build as build_problem
 from penstock.report.loads import machine_uses
 from penstock.report.page import Document, Figure, KeyFigures, Note, Source, Table, Tone
 from penstock.report.page.views import VIEWS
@@ -191,6 +193,15 @@ def test_a_problem_with_requests_only_has_no_rate_and_says_so():
     for view in VIEWS:
         if view != "html" or pytest.importorskip("matplotlib"):
             assert VIEWS[view](page)
+
+
+def test_a_plan_by_requests_says_how_often_a_lost_machine_has_room_elsewhere():
+    asked = {"cpu_points": 10.0, "memory_mb": 600.0, "instances": 2}
+    # Each of the two machines is too full for the instance of the other.
+    problem = build_problem(topology("a", a=asked), cluster(M1=2, every={"memory_mb": 1000.0}))
+    plan = api.plan(problem, "penstock", if_lost=10).plan
+    page = build(reports.report_on_plan(plan, QUICK))
+    assert key_figures(page, "The answer")["If one machine is lost"].value == 0
 
 
 def test_several_topologies_share_a_report():

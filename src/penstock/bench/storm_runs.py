@@ -43,8 +43,10 @@ from penstock.model.topology import Kind, Topology
 _LEFT_OUT_S = 8.0
 _LOOK_S = 25.0
 #: Parts of what can be carried at which costs are measured, each for so long: in one worker, then
-#: on all machines. Up and down: while Java warms up, everything becomes cheaper with time.
-_LEVELS_NEAR, _LEVELS, _LEVEL_S = (0.75, 0.25), (0.5, 0.25, 0.75, 0.25), 25.0
+#: on all machines (of what they would carry if nothing crossed). Below the flood but not far below:
+#: the less there is to do, the more often an executor wakes up for a single tuple. Up and down:
+#: while Java warms up, everything becomes cheaper with time.
+_LEVELS_NEAR, _LEVELS, _LEVEL_S = (0.85, 0.45), (0.85, 0.45, 0.85), 25.0
 #: What was under way when the rate fell has to drain.
 _SETTLES_S = 6.0
 
@@ -52,6 +54,8 @@ DEFAULT = "Storm's default"
 WEIGHTED = "penstock, weighted"
 PENSTOCK = "penstock"
 OTHERS = ("hetero", "rstorm")
+#: The others' plan that comes closest to Penstock's, by prediction and by what was measured.
+_NEXT_BEST = "hetero"
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,12 @@ class Tried:
     windows: tuple[Watched, ...]
     #: CPU that the same work took meanwhile, over what it took while costs were measured.
     pace: float
+
+    def and_then(self, later: Tried) -> Tried:
+        """The same placement flooded at two times."""
+        parts = len(self.windows), len(later.windows)
+        pace = statistics.fmean((self.pace, later.pace), parts)
+        return replace(self, windows=(*self.windows, *later.windows), pace=pace)
 
     @property
     def rate_per_s(self) -> float:
@@ -121,32 +131,31 @@ class _Comparison:
         profile, own = self._measure()
         cluster = with_own_use(trial.snapshot().cluster, own)
         problem = _problem(trial.snapshot(), cluster, profile, weighted=False)
-        tried = {}
-        counts: dict[str, int] = {}
-        for scheduler in (*OTHERS, PENSTOCK):
-            plan = _plan(problem, scheduler)
-            if scheduler == "hetero":
-                counts = _counts(plan)
-            trial.place(plan)
-            tried[scheduler] = self._flood(scheduler, plan)
+        plans = {scheduler: _plan(problem, scheduler) for scheduler in (*OTHERS, PENSTOCK)}
+        counts = _counts(plans[_NEXT_BEST])
+        tried: dict[str, Tried] = {}
+        for scheduler, windows in _turns(self.windows):
+            trial.place(plans[scheduler])
+            seen = self._flood(scheduler, plans[scheduler], windows)
+            tried[scheduler] = tried[scheduler].and_then(seen) if scheduler in tried else seen
         trial.kill()
         # Also its shuffle is Storm's own, which sends less to those that lag.
         trial.submit(counts, load_aware=True)
         snapshot = replace(trial.snapshot(), cluster=cluster)
-        tried[DEFAULT] = self._flood(DEFAULT, plan_in_force(snapshot, profile))
+        tried[DEFAULT] = self._flood(DEFAULT, plan_in_force(snapshot, profile), self.windows)
         trial.kill()
         trial.submit(counts, weighted=True)
         plan = _plan(_problem(trial.snapshot(), cluster, profile, weighted=True), PENSTOCK)
         trial.place(plan)
-        tried[WEIGHTED] = self._flood(WEIGHTED, plan)
+        tried[WEIGHTED] = self._flood(WEIGHTED, plan, self.windows)
         trial.kill()
         return Compared(tried, api.upper_bound(problem).scale)
 
-    def _flood(self, name: str, plan: Plan) -> Tried:
+    def _flood(self, name: str, plan: Plan, windows: int) -> Tried:
         self.trial.feed(FLOOD_PER_S)
         self.trial.warm_up(_LEFT_OUT_S)
         predicted, _ = predict(plan.problem, plan.placement)
-        seen = [self.trial.watch(self.seconds) for _ in range(self.windows)]
+        seen = [self.trial.watch(self.seconds) for _ in range(windows)]
         assert predicted.scale is not None
         tried = Tried(
             predicted.scale,
@@ -208,6 +217,19 @@ class _Comparison:
             time.sleep(_SETTLES_S)
             seen.append(self.trial.watch(_LEVEL_S))
         return seen
+
+
+def _turns(windows: int) -> Iterator[tuple[str, int]]:
+    """Who is flooded after whom, for how many windows.
+
+    The computer becomes faster and slower by itself, so the two that are close are flooded in turns
+    such that a steady drift hits both alike.
+    """
+    yield from ((other, windows) for other in OTHERS if other != _NEXT_BEST)
+    yield _NEXT_BEST, windows - windows // 2
+    yield PENSTOCK, windows
+    if windows > 1:
+        yield _NEXT_BEST, windows // 2
 
 
 def _in_proportion(points: Sequence[float]) -> tuple[list[int], float]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
@@ -26,6 +25,7 @@ from penstock.model.plan import Plan
 from penstock.model.problem import Problem
 from penstock.model.profile import Profile
 from penstock.model.snapshot import Snapshot
+from penstock.report.losses import without_room
 from penstock.report.numbers import counted
 from penstock.report.picture import placement_svg
 from penstock.report.text import changes_view, plan_view
@@ -186,14 +186,11 @@ def _say_what_is_left_out(plan: Plan, *, asked: bool | None) -> None:
 
 
 def _say_what_fits_nowhere(plan: Plan) -> None:
-    """By requests no rate tells that a loss is too much; a move that is missing does."""
-    on = Counter(plan.placement.machine.tolist())
-    index = plan.problem.cluster.machine_index
-    missing = [(on[index[lost.machine]] - len(lost.moves), lost.machine) for lost in plan.if_lost]
-    number, machine = max(missing, key=lambda loss: loss[0], default=(0, ""))
-    if not number:
+    short = without_room(plan)
+    if not short:
         return
-    others = sum(missed > 0 for missed, _ in missing) - 1
+    machine, number = max(short, key=lambda loss: loss[1])
+    others = len(short) - 1
     more = f"; so with {counted(others, 'other machine')}" if others else ""
     say(f"if {machine} is lost, there is no room for {counted(number, 'instance')} of it{more}")
 

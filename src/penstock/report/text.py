@@ -20,6 +20,7 @@ from penstock.model.plan import Plan
 from penstock.model.problem import Problem
 from penstock.report.facts import Facts
 from penstock.report.loads import MachineUse, machine_uses
+from penstock.report.losses import without_room, worst_loss
 from penstock.report.numbers import UNKNOWN, percent, plain, rate, seconds
 from penstock.report.trust import trust_notes
 
@@ -69,15 +70,14 @@ def _summary(plan: Plan) -> Table:
     used = len(plan.placement.machines_used)
     machines = len(plan.problem.cluster.machines)
     grid.add_row("uses", f"{len(plan.placement)} instances on {used} of {machines} machines")
-    known = [lost for lost in plan.if_lost if lost.rate_left_per_s is not None]
-    if known and predicted.scale:
-        worst = min(known, key=lambda lost: lost.rate_left_per_s or 0.0)
+    worst = worst_loss(plan)
+    if worst is not None and predicted.scale:
         left = (worst.rate_left_per_s or 0.0) / (predicted.scale * float(plan.problem.demand.sum()))
         grid.add_row(
             "if one is lost",
             f"at least {percent(min(left, 1.0))} of that (without {worst.machine})",
         )
-    elif plan.if_lost and not known:
+    elif plan.if_lost and worst is None:
         grid.add_row("if one is lost", _room_elsewhere(plan))
     if plan.problem.profile is not None:
         profile = plan.problem.profile
@@ -86,12 +86,11 @@ def _summary(plan: Plan) -> Table:
 
 
 def _room_elsewhere(plan: Plan) -> str:
-    """By requests no rate says what a loss costs; whether all instances find a place does."""
-    index, held = plan.problem.cluster.machine_index, np.bincount(plan.placement.machine)
-    whole = sum(len(lost.moves) == held[index[lost.machine]] for lost in plan.if_lost)
-    if whole == len(plan.if_lost):
+    short = len(without_room(plan))
+    if not short:
         return "its instances have room on the others, by what they ask for"
-    return f"there is room for its instances in {whole} of {len(plan.if_lost)} cases"
+    cases = len(plan.if_lost)
+    return f"there is room for its instances in {cases - short} of {cases} cases"
 
 
 def _components(plan: Plan, most: int | None) -> list[RenderableType]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from penstock.evaluate.predict import RATE_ASKED_FOR
-from penstock.model.plan import Contingency
 from penstock.model.profile import Origin
+from penstock.report.losses import without_room, worst_loss
 from penstock.report.numbers import counted
 from penstock.report.page import (
     Block,
@@ -73,7 +73,7 @@ def _key_figures(found: Findings) -> KeyFigures:
     figures.append(
         KeyFigure("Instances", Number(facts.instances), f"in {counted(facts.workers, 'process')}")
     )
-    worst = _worst_loss(plan.if_lost)
+    worst = worst_loss(plan)
     if worst is not None and found.rate_per_s:
         left = min((worst.rate_left_per_s or 0.0) / found.rate_per_s, 1.0)
         figures.append(
@@ -83,16 +83,20 @@ def _key_figures(found: Findings) -> KeyFigures:
                 f"at least (without {worst.machine})",
             )
         )
+    elif plan.if_lost and worst is None:
+        cases = len(plan.if_lost)
+        figures.append(
+            KeyFigure(
+                "If one machine is lost",
+                Number(cases - len(without_room(plan))),
+                f"of {cases:,} times all its instances have room elsewhere",
+            )
+        )
     if facts.watts is not None:
         figures.append(KeyFigure("Power", Number(facts.watts, "W"), "of the machines in use"))
     if facts.price_per_hour is not None:
         figures.append(KeyFigure("Price", Number(facts.price_per_hour, "per hour")))
     return KeyFigures(tuple(figures))
-
-
-def _worst_loss(if_lost: tuple[Contingency, ...]) -> Contingency | None:
-    known = [lost for lost in if_lost if lost.rate_left_per_s is not None]
-    return min(known, key=lambda lost: lost.rate_left_per_s or 0.0, default=None)
 
 
 def _sentences(found: Findings) -> list[Paragraph]:
