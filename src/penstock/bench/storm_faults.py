@@ -40,7 +40,8 @@ _ENOUGH = 200
 _STAYS_S = 8.0
 _DRAINS_S = 40.0
 _MOST_INSTANCES = 6
-_SLOTS = 3
+#: Workers of a machine: several, but each is a Java to start on a computer with few cores.
+_SLOTS = 2
 _TELLS_EVERY = 5
 _COSTS_ON = "lab-90"
 #: When ``penstock apply`` is killed, after it has written down what it means to do: before it has
