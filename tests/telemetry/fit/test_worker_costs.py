@@ -87,6 +87,16 @@ def test_a_type_with_too_much_noise_gets_the_slope_that_its_speed_suggests(
     assert abs(cost.cpu_points - 3.0) < 3 * 20 * 1.2533 / np.sqrt(60)
 
 
+def test_a_type_seen_for_a_minute_is_not_taken_for_free(spark: SparkSession) -> None:
+    # M2 does everything at half the cost and was seen in twelve windows.
+    long, short = run("M1", 2.0, 0.05, 0.1, 7), run("M2", 3.0, 0.025, 0.1, 8)[:24]
+    costs = found(spark, long, short, e={"M1": 1.0, "M2": 0.5})
+    assert costs["M2"].e == pytest.approx(0.025, rel=0.1)
+    assert costs["M2"].cpu_points == pytest.approx(3.0, abs=0.5)
+    # Of a minute alone nothing is said.
+    assert found(spark, short, e={"M2": 0.5}) == {}
+
+
 #: Mean rate of both tasks of a worker in :func:`run`.
 USUAL = 2 * (10 + 40 + 80) / 3
 

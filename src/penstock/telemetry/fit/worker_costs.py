@@ -46,14 +46,16 @@ _FEWEST_CONTRAST = 0.1
 def worker_costs(
     rates: DataFrame, traffic: DataFrame, workers: DataFrame, components: Sequence[CostFit]
 ) -> list[WorkerCost]:
-    """By machine type, where enough was seen: a line if tuples cost workers anything."""
+    """By machine type, if enough was seen of one: a line if tuples cost workers anything."""
+    overheads = usage.worker_overheads(workers).collect()
+    # One type seen for long enough is enough: the others' then say how sure they are, and with none
+    # at all they would look cheaper.
+    if max((row["minutes"] for row in overheads), default=0) < _FEWEST_MINUTES:
+        return []
     found = {
         row["machine_type"]: _usual(row["machine_type"], row["quartiles"], row["minutes"])
-        for row in usage.worker_overheads(workers).collect()
-        if row["minutes"] >= _FEWEST_MINUTES
+        for row in overheads
     }
-    if not found:
-        return []
     seen = usage.worker_windows(rates, worker_crossings(traffic))
     windows = seen.where(F.col("machine_type").isin(sorted(found)))
     remote = _filled_in(_sure_crossings(windows), components, found)
@@ -189,6 +191,8 @@ def _usual(
 ) -> WorkerCost:
     low, middle, high = quartiles
     error = _MEDIAN_FACTOR * (high - low) / _IQR_SIGMAS / np.sqrt(seen)
+    if seen < _FEWEST_MINUTES:  # too few to tell how much they differ
+        error = max(error, middle)
     moving: dict[str, Any] = {}
     if slope is not None and slope.value > 0:
         moving = {"e": rounded(slope.value), "e_error": rounded(slope.error)}
