@@ -86,5 +86,5 @@ def test_a_large_problem_is_written_as_json(run):
     _, out, _ = run("generate --machines 2001 -o made --json")
     assert {Path(name).suffix for name in json.loads(out)["files"]} == {".json"}
     assert run("validate made/cluster.json")[1] == (
-        "made/cluster.json: cluster, 2001 machines of 3 types\n"
+        "made/cluster.json: cluster, 2,001 machines of 3 types\n"
     )
