@@ -46,8 +46,11 @@ def test_limits_are_written_as_each_version_has_them(tmp_path):
     new.limit(50.0)
     assert (tmp_path / "cpu.max").read_text() == "50000 100000"
     assert new.limited_to() == 50.0
+    # Five times what another process weighs.
+    assert (tmp_path / "cpu.weight").read_text() == "500"
     new.limit(None)
     assert new.limited_to() is None
+    assert (tmp_path / "cpu.weight").read_text() == "100"
     (tmp_path / "cpu.stat").write_text("nr_periods 3\nusage_usec 2500000\nuser_usec 1\n")
     assert new.cpu_s() == 2.5
 
@@ -55,7 +58,9 @@ def test_limits_are_written_as_each_version_has_them(tmp_path):
     old.limit(30.0)
     assert (tmp_path / "cpu.cfs_quota_us").read_text() == "30000"
     assert old.limited_to() == 30.0
+    assert (tmp_path / "cpu.shares").read_text() == "3072"
     old.limit(None)
+    assert (tmp_path / "cpu.shares").read_text() == "1024"
     assert (tmp_path / "cpu.cfs_quota_us").read_text() == "-1"
     (tmp_path / "cpuacct.usage").write_text("1500000000\n")
     assert old.cpu_s() == 1.5

@@ -14,6 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _PERIOD_US = 100_000
+#: What any process or group outside the lab weighs, in version 1 and 2.
+_SHARES, _WEIGHT = 1024, 100
+#: A machine of so many points weighs the same.
+_POINTS_OF_A_PROCESS = 10.0
 _GONE_WITHIN_S = 5.0
 #: Groups of ours are named so, to be found again when whoever made them was killed.
 PREFIX = "penstock-lab"
@@ -50,14 +54,24 @@ class ControlGroup:
         return " && ".join(f"echo $$ > '{folder}/cgroup.procs'" for folder in self.folders)
 
     def limit(self, points: float | None) -> None:
-        """At most so many points of a core; ``None`` for no limit."""
+        """At most so many points of a core; ``None`` for no limit.
+
+        A quota only says what it may not exceed. Machines of a lab fill most of the computer, so a
+        limited one also comes before other processes, and before smaller machines: a thread that
+        has to share its core would not get its machine's points otherwise.
+        """
+        quota = None if points is None else round(points * _PERIOD_US / 100)
+        weight = 1.0 if points is None else points / _POINTS_OF_A_PROCESS
         if self.is_unified:
-            quota = "max" if points is None else str(round(points * _PERIOD_US / 100))
-            (self.folders[0] / "cpu.max").write_text(f"{quota} {_PERIOD_US}")
-            return
-        (self.folders[0] / "cpu.cfs_period_us").write_text(str(_PERIOD_US))
-        quota = "-1" if points is None else str(round(points * _PERIOD_US / 100))
-        (self.folders[0] / "cpu.cfs_quota_us").write_text(quota)
+            self._write("cpu.weight", max(1, round(weight * _WEIGHT)))
+            self._write("cpu.max", f"{'max' if quota is None else quota} {_PERIOD_US}")
+        else:
+            self._write("cpu.shares", max(2, round(weight * _SHARES)))
+            self._write("cpu.cfs_period_us", _PERIOD_US)
+            self._write("cpu.cfs_quota_us", -1 if quota is None else quota)
+
+    def _write(self, file: str, value: object) -> None:
+        (self.folders[0] / file).write_text(str(value))
 
     def limited_to(self) -> float | None:
         """Points of a core it is held to now."""
