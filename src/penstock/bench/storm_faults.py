@@ -1,33 +1,28 @@
-"""A plan on a real Storm to which everything happens: is it obeyed, and does a tuple get lost?"""
+"""A topology on a real Storm to which everything happens: is its plan kept, is a tuple lost?"""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-
-import numpy as np
 
 from penstock import api
 from penstock.bench.long_runs import made_once, say
 from penstock.bench.storm_runs import trial_of
 from penstock.bench.suite import Table
-from penstock.change.guard import differences, places_of
+from penstock.change.guard import Places, differences, places_of
 from penstock.change.in_force import plan_in_force
 from penstock.engines.storm.bridge import BridgeError
 from penstock.engines.storm.faults import kill_daemon, kill_machine, kill_workers
 from penstock.engines.storm.lab import plan_file
 from penstock.engines.storm.proof import prove
-from penstock.engines.storm.publish import NotFollowed
 from penstock.engines.storm.snapshot import without_ackers
 from penstock.engines.storm.trial import Trial
 from penstock.errors import InputError, PenstockError
-from penstock.evaluate.predict import predict
 from penstock.examples import load_profile, load_topology
 from penstock.files.store import save
-from penstock.model.placement import Placement
 from penstock.model.plan import Plan
 from penstock.model.problem import build
 from penstock.model.profile import Cost, Profile
@@ -39,67 +34,10 @@ _ENOUGH = 200
 #: Rounds of Nimbus in which nothing may move.
 _STAYS_S = 8.0
 _DRAINS_S = 40.0
-_MOST_INSTANCES = 6
-#: Workers of a machine: several, but each is a Java to start on a computer with few cores.
-_SLOTS = 2
-_TELLS_EVERY = 5
 _COSTS_ON = "lab-90"
 #: When ``penstock apply`` is killed, after it has written down what it means to do: before it has
 #: told Nimbus, and while Nimbus is at it.
 _KILLED_AFTER_S = (0.0, 1.5)
-
-_Places = Mapping[str, tuple[tuple[str, int], ...]]
-
-
-# -- random plans ----------------------------------------------------------------------------------
-
-
-def wrong_placements(machines: str, plans: int, seed: int, repeats: int = 1) -> Iterator[float]:
-    """How many of so many random plans were not what Nimbus said afterwards."""
-    for _ in range(repeats):
-        rng = np.random.default_rng(seed)
-        wrong = 0
-        with trial_of("linear", machines) as trial:
-            trial.reports_every_s = 1
-            trial.submit(dict.fromkeys(("low", "mid", "high"), 1))
-            for number in range(plans):
-                plan = _random_plan(trial, rng)
-                try:
-                    trial.place(plan, wait_s=0)
-                except NotFollowed as error:
-                    wrong += 1
-                    say(f"plan {number}: {error}")
-                trial.wait_until_running()
-                # Once more, with eyes other than the publisher's.
-                wrong += bool(_differs(trial, places_of(plan, trial.name)))
-                if (number + 1) % _TELLS_EVERY == 0:
-                    say(f"{number + 1} of {plans} plans, {wrong} wrong")
-        yield float(wrong)
-
-
-def _random_plan(trial: Trial, rng: np.random.Generator) -> Plan:
-    """Any number of instances of everything, on any machine, in any worker."""
-    snapshot = trial.snapshot()
-    problem = build(snapshot.topologies, snapshot.cluster)
-    most = [min(c.most_instances or _MOST_INSTANCES, _MOST_INSTANCES) for c in problem.components]
-    counts = rng.integers(1, np.array(most) + 1)
-    total = int(counts.sum())
-    placement = Placement.of(
-        np.repeat(np.arange(len(counts)), counts),
-        rng.integers(0, len(problem.cluster.machines), size=total),
-        rng.integers(0, _SLOTS, size=total),
-    )
-    predicted, _ = predict(problem, placement)
-    return Plan(problem, placement, "random", predicted=predicted)
-
-
-def _differs(trial: Trial, wanted: _Places) -> list[str]:
-    """Where the placement is another; planned slots may be numbered otherwise."""
-    (deployed,) = trial.snapshot().deployed
-    return differences(wanted, deployed)
-
-
-# -- faults ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -192,7 +130,7 @@ class _Hurting:
         self.trial.place(plan)
         self.trial.wait_until_running()
 
-    def _hurt(self, fault: str, hurt: Callable[[], None], *wanted: _Places) -> None:
+    def _hurt(self, fault: str, hurt: Callable[[], None], *wanted: Places) -> None:
         """Whether the placement is one of those wanted afterwards, and tuples go on being acked."""
         began = time.monotonic()
         hurt()
@@ -202,7 +140,7 @@ class _Hurting:
             time.sleep(1.0)
             self._watch_over_daemons()
             try:
-                differs = min((_differs(self.trial, places) for places in wanted), key=len)
+                differs = min((self.trial.differs_from(places) for places in wanted), key=len)
             except (BridgeError, InputError, ValueError) as error:
                 differs = [str(error)]
             if not differs and self._acked() >= acked + _ENOUGH:
@@ -302,7 +240,7 @@ class _Apply:
             raise PenstockError(f"penstock apply, run again: {again.stderr.strip()}")
 
 
-def _without(plan: Plan, topology: str, machine: str) -> _Places:
+def _without(plan: Plan, topology: str, machine: str) -> Places:
     """The places of a plan when its contingency for a machine is followed."""
     places = {name: list(found) for name, found in places_of(plan, topology).items()}
     contingency = next(c for c in plan.if_lost if c.machine == machine)

@@ -46,7 +46,7 @@ _LOOK_S = 25.0
 #: on all machines (of what they would carry if nothing crossed). Below the flood but not far below:
 #: the less there is to do, the more often an executor wakes up for a single tuple. Up and down:
 #: while Java warms up, everything becomes cheaper with time.
-_LEVELS_NEAR, _LEVELS, _LEVEL_S = (0.85, 0.45), (0.65, 0.45, 0.85, 0.45), 25.0
+_LEVELS_NEAR, _LEVELS, _LEVEL_S = (0.9, 0.6), (0.75, 0.6, 0.88, 0.6), 25.0
 #: What was under way when the rate fell has to drain.
 _SETTLES_S = 6.0
 

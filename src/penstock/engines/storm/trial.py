@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from penstock.change.guard import Places, differences
 from penstock.engines.lab.lab import Lab
 from penstock.engines.storm.bridge import Bridge, BridgeError
 from penstock.engines.storm.from_nimbus import seen_by_nimbus
@@ -106,6 +107,11 @@ class Trial:
 
     def snapshot(self) -> Snapshot:
         return snapshot_of(seen_by_nimbus(self.bridge))
+
+    def differs_from(self, wanted: Places) -> list[str]:
+        """Where the placement is another; planned slots may be numbered otherwise."""
+        (deployed,) = self.snapshot().deployed
+        return differences(wanted, deployed)
 
     def place(self, plan: Plan, wait_s: int = 1) -> Receipt:
         """Put a plan in force; an error if Storm does not follow."""
