@@ -152,9 +152,9 @@ commit named here that is not in the history was joined with others of the same 
 STORM_INTRO = """\
 ## Storm on unlike machines
 
-Printed by `penstock bench storm --markdown`, one part after the other with `--only`, and kept in
-`benchmarks/storm.md` because it takes more than an hour and a computer of its own: three
-supervisors held to 90, 50 and 30 points of a core. See [Apache Storm](storm.md).
+Printed by `penstock bench storm --markdown` and kept in `benchmarks/storm.md` because it takes more
+than an hour and a computer of its own: three supervisors held to 90, 50 and 30 points of a core.
+See [Apache Storm](storm.md).
 """
 
 SIMULATOR_INTRO = """\
