@@ -51,6 +51,9 @@ def test_limits_are_written_as_each_version_has_them(tmp_path):
     new.limit(None)
     assert new.limited_to() is None
     assert (tmp_path / "cpu.weight").read_text() == "100"
+    # A machine of sixteen cores: the kernel refuses more.
+    new.limit(1600.0)
+    assert (tmp_path / "cpu.weight").read_text() == "10000"
     (tmp_path / "cpu.stat").write_text("nr_periods 3\nusage_usec 2500000\nuser_usec 1\n")
     assert new.cpu_s() == 2.5
 

@@ -16,6 +16,8 @@ from pathlib import Path
 _PERIOD_US = 100_000
 #: What any process or group outside the lab weighs, in version 1 and 2.
 _SHARES, _WEIGHT = 1024, 100
+#: The kernel refuses a larger one in version 2; in version 1 it takes what it can.
+_MOST_WEIGHT = 10_000
 #: A machine of so many points weighs the same.
 _POINTS_OF_A_PROCESS = 10.0
 _GONE_WITHIN_S = 5.0
@@ -63,7 +65,7 @@ class ControlGroup:
         quota = None if points is None else round(points * _PERIOD_US / 100)
         weight = 1.0 if points is None else points / _POINTS_OF_A_PROCESS
         if self.is_unified:
-            self._write("cpu.weight", max(1, round(weight * _WEIGHT)))
+            self._write("cpu.weight", min(max(1, round(weight * _WEIGHT)), _MOST_WEIGHT))
             self._write("cpu.max", f"{'max' if quota is None else quota} {_PERIOD_US}")
         else:
             self._write("cpu.shares", max(2, round(weight * _SHARES)))
