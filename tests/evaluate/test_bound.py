@@ -12,6 +12,7 @@ from tests.reference import Reference
 
 from penstock.evaluate import programme
 from penstock.evaluate.bound import Bound, upper_bound
+from penstock.evaluate.movement import can_matter
 from penstock.evaluate.rates import visit_ratios
 from penstock.model.cluster import Cluster, Machine
 from penstock.model.placement import Placement
@@ -42,7 +43,9 @@ def test_the_bound_is_not_looser_than_its_own_solution(problem: Problem):
     assume(0 < bound.scale < math.inf)
     ratios = visit_ratios(problem)
     handled = bound.ideal_rate.sum(axis=1)[ratios > 0] / ratios[ratios > 0]
-    assert bound.scale == pytest.approx(handled.min(), rel=1e-6)
+    # With what must move, the scale is sought in steps that end within 1e-4.
+    within = 2e-4 if can_matter(problem) else 1e-6
+    assert bound.scale == pytest.approx(handled.min(), rel=within)
 
 
 @pytest.mark.parametrize("error", [0.0, 0.7, 0.999999, 1.3])

@@ -10,7 +10,11 @@ whatever its counts, places and shares, is a solution of it:
 - a type's memory: ``sum_c memory n <= machines * (memory - one worker's)``;
 - at least one instance of each component, at most its ``max_instances``.
 
-Costs that only some placements have (e_remote, NIC) are left out, which can only raise the bound.
+- one key goes to one instance: what the hottest key of a component brings fits its fastest thread
+  (:class:`HottestKey`);
+- what cannot stay on a machine crosses, which costs CPU and goes through network cards
+  (:mod:`.movement`). Those rows hold for plans of at least the scale R they are made for, so the
+  bound is the larger of R and the programme's value, for the R that makes it least.
 
 **Safe against rounding.** The solver's answer is not trusted: its dual prices, clipped to be
 non-negative, give by weak duality ``b y + sum_j max(0, c_j - A_j y) u_j`` with u_j an upper limit
@@ -20,15 +24,38 @@ of variable j (Neumaier and Shcherbina, Math. Prog. 99, 2004), true for any pric
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from penstock.evaluate.division import key_weights
 from penstock.evaluate.rates import visit_ratios
 from penstock.model.arrays import FloatVector, IntVector
 from penstock.model.problem import Problem
+from penstock.model.topology import Grouping
+
+if TYPE_CHECKING:
+    from penstock.evaluate.programme import Programme, Solution
 
 _ANY_RATE = 1e6
 KIND = "linear programme over machine types"
+KIND_HOTTEST_KEY = "the hottest key, which one thread must take"
+#: Rounds in which the scale is sought at which what must move leaves just that scale.
+_ROUNDS = 10
+_CLOSE = 1e-4
+#: Rounding must not leave a plan above the bound.
+_JUST_ABOVE = 1.0 + 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class HottestKey:
+    """A key whose tuples one instance must take, however many instances there are."""
+
+    component: int
+    #: Part of the component's input that has this key.
+    part: float
+    #: The scale at which it fills the fastest thread there is.
+    scale: float
 
 
 @dataclass(frozen=True)
@@ -47,6 +74,13 @@ class Bound:
     #: Tuples/s of each component on each type in the ideal solution, shape (components, types).
     ideal_rate: FloatVector
     ideal_instances: FloatVector
+    #: The key that limits every plan, where one does.
+    hottest_key: HottestKey | None = None
+
+    @property
+    def kind(self) -> str:
+        """What the bound comes from, in words."""
+        return KIND if self.hottest_key is None else KIND_HOTTEST_KEY
 
     @property
     def binding_types(self) -> IntVector:
@@ -57,6 +91,7 @@ class Bound:
 def upper_bound(problem: Problem) -> Bound:
     """The bound of a problem with rates; 0 where no plan can even pay its overheads."""
     # scipy takes longer to load than most commands to run, and many commands need no bound.
+    from penstock.evaluate.movement import can_matter
     from penstock.evaluate.programme import formulate, solve
 
     components, types = len(problem.components), len(problem.cluster.types)
@@ -67,12 +102,88 @@ def upper_bound(problem: Problem) -> Bound:
     solved = solve(programme)
     if solved is None or unlimited:
         return _without_prices(0.0 if solved is None else np.inf, components, types)
+    found = _read(problem, programme, solved)
+    if can_matter(problem):
+        found = _with_movement(problem, programme, found)
+    hottest = min(hottest_keys(problem), key=lambda key: key.scale, default=None)
+    if hottest is None or hottest.scale >= found.scale:
+        return found
+    return _limited_by_key(found, hottest)
 
+
+def _limited_by_key(found: Bound, hottest: HottestKey) -> Bound:
+    """The bound where a key binds before machines do: no machine of any type would help."""
+    part = hottest.scale / found.scale
+    none = np.zeros_like(found.cpu_price)
+    return replace(
+        found,
+        scale=hottest.scale,
+        cpu_price=none,
+        added_by_one_machine=none,
+        component_share=np.eye(len(found.component_share))[hottest.component],
+        type_utilisation=found.type_utilisation * part,
+        ideal_rate=found.ideal_rate * part,
+        ideal_instances=found.ideal_instances * part,
+        hottest_key=hottest,
+    )
+
+
+def hottest_keys(problem: Problem) -> list[HottestKey]:
+    """The hottest key of each component with keyed streams, and the scale it allows.
+
+    The cost model sends the keys of one rank in all streams to the same instance.
+    """
+    hot = np.zeros(len(problem.components))
+    for stream in problem.streams:
+        if stream.grouping is Grouping.FIELDS and stream.keys:
+            flow = problem.visits[stream.source] * stream.selectivity
+            hot[stream.target] += flow * key_weights(stream.keys, stream.key_skew)[0]
+    there = problem.cluster.machines_per_type > 0
+    room = np.maximum(problem.instance_points - problem.met, 0.0)
+    found = []
+    for c in np.flatnonzero(hot > 0).tolist():
+        e = problem.e[c][there]
+        if (e > 0).all():
+            fastest = float((room[c][there] / e).max())
+            part = float(hot[c] / problem.visits[c])
+            found.append(HottestKey(c, part, fastest / float(hot[c]) * _JUST_ABOVE))
+    return found
+
+
+def _with_movement(problem: Problem, programme: Programme, found: Bound) -> Bound:
+    """The bound with what must move: the least that any round proves."""
+    from penstock.evaluate.movement import with_movement
+    from penstock.evaluate.programme import solve
+
+    low, high, at = 0.0, found.scale, found.scale
+    best = found
+    for _ in range(_ROUNDS):
+        moving = with_movement(problem, programme, at)
+        solved = solve(moving)
+        # No solution at all: no plan carries that much.
+        value = 0.0 if solved is None else _safe_value(moving, solved)
+        if solved is not None and max(value, at) < best.scale:
+            best = replace(_read(problem, moving, solved), scale=max(value, at))
+        low, high = max(low, min(value, at)), min(high, max(value, at))
+        if high <= low * (1.0 + _CLOSE):
+            break
+        at = 0.5 * (low + high)
+    return best
+
+
+def _safe_value(programme: Programme, solved: Solution) -> float:
+    """An upper bound on the programme's value, true whatever the solver's prices are."""
     prices = np.maximum(solved.prices, 0.0)
     # Only the scale, the last variable, counts in the objective.
     reduced = -(programme.matrix.T @ prices)
     reduced[-1] += 1.0
-    scale = float(programme.right @ prices + np.maximum(reduced, 0.0) @ programme.upper)
+    return float(programme.right @ prices + np.maximum(reduced, 0.0) @ programme.upper)
+
+
+def _read(problem: Problem, programme: Programme, solved: Solution) -> Bound:
+    components, types = len(problem.components), len(problem.cluster.types)
+    prices = np.maximum(solved.prices, 0.0)
+    scale = _safe_value(programme, solved)
 
     rate, count = np.zeros((components, types)), np.zeros((components, types))
     rate[programme.component, programme.kind] = solved.rate

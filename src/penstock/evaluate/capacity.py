@@ -19,7 +19,7 @@ from penstock.model.problem import Problem
 #: Sums of a thousand overheads may miss a machine's capacity by this much and still fit.
 ROUNDING_POINTS = 1e-9
 #: Mb/s to bytes/s.
-_BYTES_PER_MEGABIT = 1e6 / 8
+BYTES_PER_MEGABIT = 1e6 / 8
 
 
 class Resource(StrEnum):
@@ -80,7 +80,7 @@ def capacity(problem: Problem, placement: Placement) -> Capacity:
         room = problem.instance_points.take(cell) - fixed
         candidates.append((Resource.THREAD_CPU, *_first_full(room, slope)))
     if cluster.has_nic:
-        bytes_per_s = (cluster.per_type("nic_mbps", np.inf) * _BYTES_PER_MEGABIT)[cluster.type_of]
+        bytes_per_s = (cluster.per_type("nic_mbps", np.inf) * BYTES_PER_MEGABIT)[cluster.type_of]
         out, into = nic_bytes(problem, placement, rates)
         candidates.append((Resource.NIC_OUT, *_first_full(bytes_per_s, out)))
         candidates.append((Resource.NIC_IN, *_first_full(bytes_per_s, into)))

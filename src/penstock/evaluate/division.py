@@ -56,11 +56,27 @@ def key_division(keys: int, skew: float, buckets: int) -> FloatVector:
     The engine's real hash of the user's real keys is unknown; a fixed mixing function gives a
     typical, repeatable imbalance.
     """
-    rank = np.arange(1, keys + 1, dtype=np.float64)
-    weight = rank**-skew
+    bucket = (_key_hashes(keys) % np.uint64(buckets)).view(np.int64)
+    return frozen(sum_by(bucket, key_weights(keys, skew), buckets))
+
+
+@lru_cache(maxsize=4)
+def key_weights(keys: int, skew: float) -> FloatVector:
+    """Fraction of a stream with each key, the most frequent first, shape (keys,)."""
+    weight = np.arange(1, keys + 1, dtype=np.float64) ** -skew
     weight /= weight.sum()
-    bucket = (_mix(np.arange(1, keys + 1, dtype=np.uint64)) % np.uint64(buckets)).astype(np.int64)
-    return frozen(sum_by(bucket, weight, buckets))
+    return frozen(weight)
+
+
+@lru_cache(maxsize=4)
+def _key_hashes(keys: int) -> np.ndarray:
+    return frozen(_mix(np.arange(1, keys + 1, dtype=np.uint64)))
+
+
+def hottest_buckets(keys: int, skew: float, ranks: int) -> tuple[np.ndarray, FloatVector]:
+    """Hashes of the most frequent keys and the fraction of the stream that each holds."""
+    most = min(keys, ranks)
+    return _key_hashes(keys)[:most], key_weights(keys, skew)[:most]
 
 
 def _mix(values: np.ndarray) -> np.ndarray:

@@ -21,7 +21,7 @@ _INFEASIBLE = 2
 
 @dataclass(frozen=True)
 class Programme:
-    """max scale  s.t.  A v <= b, 0 <= v <= u;  v = (x of each pair, n of each pair, scale)."""
+    """max scale  s.t.  A v <= b, 0 <= v <= u;  v = (x of each pair, n of each pair, ..., scale)."""
 
     #: Component and type of each pair that may run.
     component: IntVector
