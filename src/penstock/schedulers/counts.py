@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from penstock.errors import Finding, InputError
+from penstock.model.placement import Placement
 from penstock.model.problem import Problem
 
 
 def missing_counts(problem: Problem) -> list[int]:
     """Components whose instance count neither the topology nor the caller lays down."""
     return [c for c, count in enumerate(problem.counts_asked) if count is None]
+
+
+def with_counts_of(problem: Problem, placement: Placement) -> Problem:
+    """The problem with a placement's counts where the topology gives none."""
+    counts = placement.counts(len(problem.components)).tolist()
+    filled = [asked or count for asked, count in zip(problem.counts_asked, counts, strict=True)]
+    return problem.with_counts(filled)
 
 
 def required_counts(problem: Problem, scheduler: str) -> tuple[int, ...]:

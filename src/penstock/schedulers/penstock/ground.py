@@ -21,6 +21,8 @@ from penstock.schedulers.packing import Patterns
 
 #: Groupings under which a second instance takes nothing off the first.
 _NOT_DIVIDED = frozenset({Grouping.ALL, Grouping.GLOBAL})
+#: Instances of at least this part of a machine are as wide as the machine.
+_NEARLY_ALL = 0.999
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ class Ground:
         cluster = problem.cluster
         kinds = np.flatnonzero(cluster.machines_per_type > 0)
         most = np.where(problem.most_instances == UNLIMITED, np.inf, problem.most_instances)
-        most = np.where(_cannot_divide(problem), 1.0, most)
+        most = np.where(cannot_divide(problem), 1.0, most)
         return cls(
             problem=problem,
             kinds=kinds,
@@ -148,6 +150,13 @@ def is_seen_whole(problem: Problem) -> bool:
     return plain and not problem.cluster.has_nic
 
 
+def is_many_core(problem: Problem) -> bool:
+    """Whether an instance can be full before its machine is."""
+    there = problem.cluster.machines_per_type > 0
+    full = problem.cluster.usable_cpu_per_type * _NEARLY_ALL
+    return bool((problem.instance_points < full)[:, there].any())
+
+
 def even_scale(ground: Ground, groups: Groups) -> float:
     """The scale of a plan whose instances all get the same, by CPU alone."""
     totals = groups.totals
@@ -205,7 +214,7 @@ def groups_of(ground: Ground, placement: Placement) -> Groups:
     return Groups(found[:, 0], number.astype(np.int64), found[:, 1:].astype(np.int64))
 
 
-def _cannot_divide(problem: Problem) -> BoolVector:
+def cannot_divide(problem: Problem) -> BoolVector:
     """Components of which a second instance would take nothing off the first, shape (C,)."""
     into: list[list[Grouping]] = [[] for _ in problem.components]
     for stream in problem.streams:

@@ -29,28 +29,30 @@ from typing import ClassVar
 import numpy as np
 
 from penstock.errors import InputError
-from penstock.evaluate.bound import KIND, Bound, upper_bound
+from penstock.evaluate.bound import Bound, upper_bound
 from penstock.evaluate.capacity import capacity
 from penstock.evaluate.limits import violations
 from penstock.model.outcome import Outcome
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
 from penstock.schedulers.base import Budget, Looks
-from penstock.schedulers.hetero import HeteroScheduler
-from penstock.schedulers.lcstream.scheduler import LcStreamScheduler
 from penstock.schedulers.optimal import ExactSearch
 from penstock.schedulers.penstock.ground import (
     Ground,
     groups_of,
+    is_many_core,
     is_seen_whole,
     may_weigh,
     most_on_a_machine,
     placed,
 )
+from penstock.schedulers.penstock.others import plans_of_others
 from penstock.schedulers.penstock.requests.search import place_requests
 from penstock.schedulers.restricted import on_open_machines
 from penstock.schedulers.shortage import shortage
 
+#: Plans of others that are made better, the best of them.
+_STARTS = 2
 #: Schedulers whose cost grows with the machines are asked up to this many.
 _FEW_MACHINES = 1000
 #: Evaluations of whole plans where the search does not see all that counts.
@@ -60,6 +62,8 @@ _FEWER_MACHINES = 120
 _EVALUATIONS_WITH_SHARES = 100
 #: How often the best plan is changed at random and made better again.
 _KICKS = 12
+#: From this part of the bound on, no other kind of search is begun.
+_CLOSE_ENOUGH = 0.995
 #: Scales that differ by less are the same.
 _EQUAL = 1e-10
 #: Sizes up to which the exact search goes on, and its limit of instances on a machine.
@@ -145,7 +149,7 @@ class _Run:
         self.settings = settings
         self.best: Placement | None = None
         self.best_scale = -1.0
-        self.bound, self.kind = found.scale, KIND
+        self.bound, self.kind = found.scale, found.kind
         self.rounds = 0
         self.interrupted = False
         self.notes: list[str] = []
@@ -154,14 +158,24 @@ class _Run:
 
     def ask_others(self) -> None:
         """A first plan where that is cheap: none of ours is to be worse."""
-        if len(self.problem.cluster.machines) <= _FEW_MACHINES:
-            first = HeteroScheduler().solve(self.problem, self.budget, self.rng).placement
-            self.starts = [] if first is None else [first]
-            self.offer(first)
+        if len(self.problem.cluster.machines) > _FEW_MACHINES:
+            return
+        plans = list(plans_of_others(self.problem, self.budget, self.rng))
+        for placement in plans:
+            self.offer(placement)
+        plans.sort(key=lambda p: -capacity(self.problem, p).scale)
+        self.starts = plans[:_STARTS]
 
     def search(self) -> None:
         ground = Ground.of(self.problem, self.found.scale)
         crosses, weighs = self.problem.has_remote_cost, may_weigh(self.problem)
+        if len(self.problem.cluster.machines) <= _FEW_MACHINES and (
+            is_many_core(self.problem) or not is_seen_whole(self.problem)
+        ):
+            self._search_many_core()
+            if is_many_core(self.problem) and not is_seen_whole(self.problem):
+                self.interrupted = self.budget.spent(self.rounds)
+                return
         # As if every tuple crossed: near the truth where instances are many.
         dearest = ground.with_remote_cost() if crosses else ground
         if not weighs or not is_seen_whole(self.problem):
@@ -172,6 +186,20 @@ class _Run:
             self._weigh(dearest, proves=False)
             self._touch_up_weighed()
         self.interrupted = self.budget.spent(self.rounds)
+
+    def _search_many_core(self) -> None:
+        """Machines of many cores, uneven keys, cards: counts by programmes, then machines."""
+        # scipy's solvers take longer to load than most commands to run.
+        from penstock.schedulers.penstock.manycore.search import ManyCoreSearch
+
+        for weighted in (True, False) if self.problem.weighted else (False,):
+            if self.best_scale >= self.bound * _CLOSE_ENOUGH:
+                return
+            search = ManyCoreSearch(self.problem, self.found, self.budget, weighted=weighted)
+            plan = search.run()
+            self.rounds += search.rounds
+            if plan is not None:
+                self.offer(plan.placement)
 
     def _divide_evenly(self, ground: Ground) -> None:
         self._pack(ground)
@@ -234,9 +262,7 @@ class _Run:
         if self.best is None or not small or is_seen_whole(self.problem):
             return
         most = max(50, min(_EVALUATIONS, _INSTANCES_EVALUATED // len(self.best)))
-        other = LcStreamScheduler().solve(self.problem, self.budget, self.rng).placement
-        starts = [self.best, *self.starts, *([] if other is None else [other])]
-        for start in dict.fromkeys(starts):
+        for start in dict.fromkeys([self.best, *self.starts]):
             self.offer(start)
             self.offer(touch_up(self.problem, start, most, self.budget))
         for _ in range(_KICKS):

@@ -1,0 +1,92 @@
+"""Instances by type onto machines: topologies side by side, each dealt evenly over its machines.
+
+On every type the topologies get machines of their own in proportion to their CPU, end to end, so
+that a machine has few worker processes and tuples stay on it where they can. Within a topology
+instances go, the largest first, to the machine that is emptiest for its part.
+"""
+
+from __future__ import annotations
+
+from heapq import heapify, heappop, heappush
+
+import numpy as np
+
+from penstock.model.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector, sum_by
+from penstock.schedulers.penstock.manycore.machines import InstanceGroups
+
+#: Parts of a machine too small to be worth a worker process.
+_SLIVER = 0.02
+
+
+def round_spread(spread: FloatMatrix, totals: IntVector) -> IntMatrix:
+    """Whole numbers near each row with the row's total: the largest remainders are rounded up."""
+    whole = np.floor(spread + 1e-9)
+    missing = totals - whole.sum(axis=1)
+    rest = spread - whole
+    for row, lack in enumerate(missing.astype(np.int64).tolist()):
+        for column in np.argsort(-rest[row], kind="stable")[: max(lack, 0)].tolist():
+            whole[row, column] += 1
+    return whole.astype(np.int64)
+
+
+def deal(groups: InstanceGroups, by_type: IntMatrix, scale: float) -> IntMatrix:
+    """Instances of each group on each machine, shape (M, G), from those on each type, (G, T)."""
+    problem = groups.costs.problem
+    cluster = problem.cluster
+    count = np.zeros((len(cluster.machines), len(groups.component)), dtype=np.int64)
+    for t in np.flatnonzero(cluster.machines_per_type > 0).tolist():
+        points = problem.met[groups.component, t]
+        points = points + groups.costs.e[groups.component, t] * groups.rate * scale
+        machines = np.flatnonzero(cluster.type_of == t)
+        needs = sum_by(groups.topology, by_type[:, t] * points, len(problem.topologies))
+        memory = groups.costs.memory_mb[groups.component]
+        capacity = (groups.costs.cpu[t], groups.costs.memory[t])
+        for topology, first, parts in _intervals(needs, len(machines)):
+            mine = np.flatnonzero((groups.topology == topology) & (by_type[:, t] > 0))
+            order = mine[np.argsort(-points[mine], kind="stable")]
+            dealt = _deal_evenly(by_type[order, t], points[order] / capacity[0],
+                                 memory[order] / capacity[1], parts)  # fmt: skip
+            count[np.ix_(machines[first : first + len(parts)], order)] += dealt
+    return count
+
+
+def _intervals(needs: FloatVector, machines: int) -> list[tuple[int, int, FloatVector]]:
+    """For each topology: its first machine, and the part of each machine it gets from there on."""
+    found: list[tuple[int, int, FloatVector]] = []
+    total = float(needs.sum())
+    position = 0.0
+    for topology in np.flatnonzero(needs > 0).tolist():
+        end = position + float(needs[topology]) / total * machines
+        first, last = int(position), min(int(np.ceil(end - 1e-9)), machines)
+        edges = np.arange(first, max(last, first + 1))
+        parts = np.minimum(edges + 1, end) - np.maximum(edges, position)
+        kept = parts > _SLIVER
+        if not kept.any():
+            kept = parts == parts.max()
+        begin = int(kept.argmax())
+        stop = len(kept) - int(kept[::-1].argmax())
+        found.append((topology, first + begin, np.maximum(parts[begin:stop], _SLIVER)))
+        position = end
+    return found
+
+
+def _deal_evenly(
+    numbers: IntVector, cpu: FloatVector, memory: FloatVector, parts: FloatVector
+) -> IntMatrix:
+    """Each group's instances over machines with these parts, each to the emptiest of them."""
+    dealt = np.zeros((len(parts), len(numbers)), dtype=np.int64)
+    used_cpu, used_memory = np.zeros(len(parts)), np.zeros(len(parts))
+    for g, number in enumerate(numbers.tolist()):
+        heap = []
+        for m in range(len(parts)):
+            level = max(used_cpu[m] + cpu[g], used_memory[m] + memory[g]) / parts[m]
+            heap.append((level, m))
+        heapify(heap)
+        for _ in range(number):
+            _, m = heappop(heap)
+            dealt[m, g] += 1
+            used_cpu[m] += cpu[g]
+            used_memory[m] += memory[g]
+            level = max(used_cpu[m] + cpu[g], used_memory[m] + memory[g]) / parts[m]
+            heappush(heap, (level, m))
+    return dealt

@@ -1,0 +1,185 @@
+"""Instances on machines: what each machine holds and the scale at which it is full.
+
+Kept up to date change by change, so that a search can look at thousands of them. CPU and network
+cards by the approximate costs of :mod:`.costs`; the plan that comes out is judged by ``evaluate``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from penstock.model.arrays import FloatVector, IntMatrix, IntVector
+from penstock.model.placement import Placement
+from penstock.schedulers.penstock.manycore.costs import Costs
+
+_TINY = 1e-200
+_ROUNDING_MB = 1e-6
+
+
+@dataclass(frozen=True)
+class InstanceGroups:
+    """Instances that are alike. G groups."""
+
+    costs: Costs
+    #: Component of each group, tuples/s of one instance at scale 1, mean and largest, shape (G,).
+    component: IntVector
+    rate: FloatVector
+    largest: FloatVector
+    #: Instance numbers within the component of each group.
+    instances: tuple[IntVector, ...]
+
+    @property
+    def topology(self) -> IntVector:
+        return self.costs.problem.topology_of[self.component]
+
+
+class Machines:
+    """The machines of a plan in the making. M machines, G groups, P topologies."""
+
+    def __init__(self, groups: InstanceGroups, count: IntMatrix) -> None:
+        costs, problem = groups.costs, groups.costs.problem
+        cluster = problem.cluster
+        self.groups, self.problem = groups, problem
+        self.kind = cluster.type_of
+        #: Instances of each group on each machine, shape (M, G).
+        self.count = count.copy()
+        # Of one instance of each group on each machine: shape (G, M).
+        c = groups.component
+        self.met = problem.met[c][:, self.kind]
+        self.slope_of = costs.e[c][:, self.kind] * groups.rate[:, None]
+        hottest = costs.e[c] * groups.largest[:, None]
+        room = np.maximum(problem.instance_points - problem.met, 0.0)[c]
+        self.thread_full = np.where(hottest > 0, room / np.maximum(hottest, _TINY), np.inf)
+        self.thread_full = self.thread_full[:, self.kind]
+        self.memory_of = costs.memory_mb[c]
+        self.out_of = costs.bytes_out[c] * groups.rate
+        self.in_of = costs.bytes_in[c] * groups.rate
+        self.heap_of = problem.onheap_mb[c]
+        # Of each machine: shape (M,).
+        self.cpu, self.memory = costs.cpu[self.kind], costs.memory[self.kind]
+        self.nic = costs.nic[self.kind]
+        self.worker_cpu, self.worker_mb = costs.worker_cpu[self.kind], costs.worker_mb[self.kind]
+        self.slots = cluster.per_type("slots", np.inf)[self.kind]
+        self.topology = groups.topology
+        limits = [t.worker_max_heap_mb for t in problem.topologies]
+        self.most_heap = np.array([np.inf if h is None else h for h in limits])
+        self._sum_up()
+
+    def close(self, machines: list[int]) -> None:
+        """Nothing more goes to these machines."""
+        self.slots = self.slots.copy()
+        self.slots[machines] = -1
+
+    def _sum_up(self) -> None:
+        count = self.count
+        #: Instances of each topology on each machine, shape (P, M).
+        self.held = np.stack(
+            [count[:, self.topology == p].sum(axis=1) for p in range(len(self.most_heap))]
+        )
+        workers = (self.held > 0).sum(axis=0)
+        self.fixed = (count * self.met.T).sum(axis=1) + workers * self.worker_cpu
+        self.slope = (count * self.slope_of.T).sum(axis=1)
+        self.used_mb = count @ self.memory_of + workers * self.worker_mb
+        self.out, self.into = count @ self.out_of, count @ self.in_of
+        self.heap = np.stack(
+            [
+                count[:, self.topology == p] @ self.heap_of[self.topology == p]
+                for p in range(len(self.most_heap))
+            ]
+        )
+        self.workers = workers
+        self.thread = np.where(count.T > 0, self.thread_full, np.inf).min(axis=0)
+        self.full = np.minimum(
+            self.full_at(self.fixed, self.slope, self.out, self.into, self.used_mb, slice(None)),
+            self.thread,
+        )
+
+    def full_at(
+        self,
+        fixed: FloatVector,
+        slope: FloatVector,
+        out: FloatVector,
+        into: FloatVector,
+        used_mb: FloatVector,
+        m: int | slice,
+    ) -> FloatVector:
+        """The scale at which machines with these loads are full; negative where fixed ones are."""
+        room = self.cpu[m] - fixed
+        full = np.where(room < 0, room, room / np.maximum(slope, _TINY))
+        full = np.minimum(full, self.nic[m] / np.maximum(np.maximum(out, into), _TINY))
+        over = used_mb - self.memory[m]
+        return np.asarray(np.where(over > _ROUNDING_MB, np.minimum(full, -over), full))
+
+    def arrivals(self, g: int) -> FloatVector:
+        """The scale at which each machine would be full with one more of group ``g``, (M,)."""
+        p = self.topology[g]
+        opens = self.held[p] == 0
+        fixed = self.fixed + self.met[g] + np.where(opens, self.worker_cpu, 0.0)
+        full = self.full_at(
+            fixed,
+            self.slope + self.slope_of[g],
+            self.out + self.out_of[g],
+            self.into + self.in_of[g],
+            self.used_mb,
+            slice(None),
+        )
+        memory = self.used_mb + self.memory_of[g] + np.where(opens, self.worker_mb, 0.0)
+        allowed = (memory <= self.memory + _ROUNDING_MB) & (self.workers + opens <= self.slots)
+        allowed &= self.heap[p] + self.heap_of[g] <= self.most_heap[p]
+        full = np.minimum(np.minimum(full, self.thread_full[g]), self.thread)
+        return np.where(allowed, full, -np.inf)
+
+    def departure(self, m: int, g: int) -> float:
+        """The scale at which machine ``m`` would be full with one less of group ``g``."""
+        closes = self.held[self.topology[g], m] == 1
+        fixed = self.fixed[m] - self.met[g, m] - (self.worker_cpu[m] if closes else 0.0)
+        full = self.full_at(
+            fixed,
+            self.slope[m] - self.slope_of[g, m],
+            self.out[m] - self.out_of[g],
+            self.into[m] - self.in_of[g],
+            self.used_mb[m] - self.memory_of[g] - (self.worker_mb[m] if closes else 0.0),
+            m,
+        )
+        left = self.count[m] > 0
+        left[g] = self.count[m, g] > 1
+        threads = self.thread_full[left, m]
+        return float(min(float(full), float(threads.min(initial=np.inf))))
+
+    def add(self, m: int, g: int, number: int) -> None:
+        """Put ``number`` instances of a group on a machine, or take them off if negative."""
+        p = self.topology[g]
+        before = self.held[p, m] > 0
+        self.count[m, g] += number
+        self.held[p, m] += number
+        opened = int(self.held[p, m] > 0) - int(before)
+        self.workers[m] += opened
+        self.fixed[m] += number * self.met[g, m] + opened * self.worker_cpu[m]
+        self.slope[m] += number * self.slope_of[g, m]
+        self.used_mb[m] += number * self.memory_of[g] + opened * self.worker_mb[m]
+        self.out[m] += number * self.out_of[g]
+        self.into[m] += number * self.in_of[g]
+        self.heap[p, m] += number * self.heap_of[g]
+        held = self.count[m] > 0
+        self.thread[m] = self.thread_full[held, m].min(initial=np.inf)
+        own = self.full_at(
+            self.fixed[m], self.slope[m], self.out[m], self.into[m], self.used_mb[m], m
+        )
+        self.full[m] = min(float(own), float(self.thread[m]))
+
+    def placement(self) -> Placement:
+        """Every instance on its machine; one worker per topology and machine."""
+        component, machine, number = [], [], []
+        for g, instances in enumerate(self.groups.instances):
+            where = np.repeat(np.arange(len(self.count)), self.count[:, g])
+            component.append(np.full(len(where), self.groups.component[g]))
+            machine.append(where)
+            number.append(instances[: len(where)])
+        components, machines = np.concatenate(component), np.concatenate(machine)
+        order = np.lexsort((np.concatenate(number), components))
+        components, machines = components[order], machines[order]
+        slot = np.cumsum(self.held > 0, axis=0) - 1
+        slots = slot[self.problem.topology_of[components], machines]
+        return Placement.of(components, machines, slots)

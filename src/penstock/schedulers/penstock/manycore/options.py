@@ -1,0 +1,143 @@
+"""Numbers of instances worth considering for each component at a given scale.
+
+Few instances cost little overhead, but each needs a fast thread; more of them fit slower types and
+pack better. Where keys are skewed the largest instance decides: it falls with the number of
+instances until the hottest key is left alone, and no number of instances helps further.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from penstock.evaluate.division import hottest_buckets
+from penstock.model.arrays import FloatVector, IntVector
+from penstock.model.problem import UNLIMITED
+from penstock.model.topology import Grouping
+from penstock.schedulers.penstock.ground import cannot_divide
+from penstock.schedulers.penstock.manycore.costs import Costs
+from penstock.schedulers.penstock.manycore.sizes import SizeClasses, size_classes
+
+#: Instances over those that fill a thread.
+_FINER = (1.0, 1.25, 1.6, 2.2)
+#: Numbers of instances nearer to each other than this are as good as one.
+_APART = 1.06
+#: Keys looked at one by one when the largest instance is estimated; the others are spread evenly.
+_HOTTEST = 4096
+#: Numbers of instances for which it is estimated.
+_ESTIMATES = 400
+
+
+class Options:
+    """The instance counts and sizes of every component, worked out once."""
+
+    def __init__(self, costs: Costs) -> None:
+        self.costs, self.problem = costs, costs.problem
+        self.most = _most_instances(costs)
+        #: The most tuples/s that a thread of each type takes, shape (C, T); 0 where it cannot run.
+        self.thread_rate = _thread_rates(costs)
+        self._classes: dict[tuple[int, int], SizeClasses] = {}
+        self._keyed = {
+            s.target for s in self.problem.streams if s.grouping is Grouping.FIELDS and s.keys
+        }
+        self._estimates = {c: self._estimate(c) for c in sorted(self._keyed)}
+
+    def classes(self, c: int, count: int) -> SizeClasses:
+        """The instances of a component when there are so many."""
+        if (c, count) not in self._classes:
+            self._classes[c, count] = size_classes(self.problem, c, count)
+        return self._classes[c, count]
+
+    def highest_scale(self, chosen: list[list[SizeClasses]] | None = None) -> float:
+        """The scale at which some instance fills the fastest thread there is for it."""
+        limits = [np.inf]
+        for c in range(len(self.most)):
+            rate = float(self.thread_rate[c].max())
+            if self.costs.weighs[c]:
+                continue
+            if chosen is not None:
+                largest = min((float(o.largest[0]) for o in chosen[c]), default=0.0)
+            elif c in self._estimates:
+                largest = float(self._estimates[c][1].min())
+            else:
+                largest = float(self.problem.visits[c]) / float(self.most[c])
+            limits.append(rate / largest if largest > 0 else np.inf)
+        return min(limits)
+
+    def at(self, c: int, scale: float) -> list[SizeClasses]:
+        """Options of a component at a scale, the fewest first; none where it may have shares."""
+        problem = self.problem
+        if self.costs.weighs[c]:
+            return []
+        if problem.given_counts is not None:
+            return [self.classes(c, problem.given_counts[c])]
+        rates = self.thread_rate[c][self.thread_rate[c] > 0]
+        if not len(rates) or problem.visits[c] <= 0:
+            return [self.classes(c, 1)]
+        wanted = [n * finer for n in problem.visits[c] * scale / rates for finer in _FINER]
+        if c in self._estimates:
+            counts, largest = self._estimates[c]
+            fitting = counts[largest * scale <= rates.max() * (1.0 - 1e-9)]
+            if len(fitting):
+                wanted = [n for n in wanted if n >= fitting[0]]
+                wanted += [fitting[0] * finer for finer in _FINER]
+            wanted.append(float(counts[largest.argmin()]))
+        found: list[int] = []
+        most = int(self.most[c])
+        for n in sorted(min(max(int(np.ceil(n - 1e-9)), 1), most) for n in wanted):
+            if not found or n > found[-1] * _APART or (n > found[-1] and n < 20):
+                found.append(n)
+        return [self.classes(c, n) for n in found]
+
+    def _estimate(self, c: int) -> tuple[IntVector, FloatVector]:
+        """Numbers of instances, and the largest instance's tuples/s with each, about."""
+        problem = self.problem
+        counts = np.unique(np.geomspace(1, self.most[c], _ESTIMATES).astype(np.int64))
+        head: list[tuple[np.ndarray, FloatVector]] = []
+        even = float(problem.spout_rate[c])
+        for stream in problem.streams:
+            if stream.target != c:
+                continue
+            flow = problem.visits[stream.source] * stream.selectivity
+            if stream.grouping is not Grouping.FIELDS or not stream.keys:
+                even += flow
+                continue
+            hashes, weights = hottest_buckets(stream.keys, stream.key_skew, _HOTTEST)
+            head.append((hashes, flow * weights))
+            even += flow * (1.0 - float(weights.sum()))
+        largest = np.empty(len(counts))
+        for i, n in enumerate(counts.tolist()):
+            inputs = np.full(n, even / n)
+            for hashes, weights in head:
+                bucket = (hashes % np.uint64(n)).view(np.int64)
+                inputs += np.bincount(bucket, weights, minlength=n)
+            largest[i] = inputs.max()
+        return counts, largest
+
+
+def _most_instances(costs: Costs) -> FloatVector:
+    """More instances of a component than this are of no use or not allowed, shape (C,)."""
+    problem = costs.problem
+    cluster = problem.cluster
+    machines = cluster.machines_per_type
+    declared = problem.most_instances.astype(np.float64)
+    declared[problem.most_instances == UNLIMITED] = np.inf
+    declared[cannot_divide(problem)] = 1.0
+    memory = costs.memory_mb
+    room = np.maximum(costs.memory - costs.worker_mb, 0.0)
+    fits = np.full(len(memory), np.inf)
+    for c in np.flatnonzero(memory > 0).tolist():
+        per_machine = np.minimum(np.floor(room / memory[c] + 1e-9), 1e6)
+        fits[c] = per_machine @ machines
+    threads = np.maximum(problem.instance_points, 1e-9)
+    cores = (cluster.usable_cpu_per_type / threads) @ machines
+    most = np.minimum(np.minimum(declared, fits), 4.0 * cores + 1.0)
+    return np.asarray(np.maximum(most, 1.0))
+
+
+def _thread_rates(costs: Costs) -> FloatVector:
+    problem = costs.problem
+    room = np.minimum(problem.instance_points, costs.cpu - costs.worker_cpu) - problem.met
+    rate = np.full(room.shape, np.inf)
+    np.divide(np.maximum(room, 0.0), costs.e, out=rate, where=costs.e > 0)
+    there = problem.cluster.machines_per_type > 0
+    return np.where(there & np.isfinite(costs.e) & (room >= 0), rate, 0.0)
