@@ -19,8 +19,9 @@ from penstock.model.placement import Placement
 from penstock.model.plan import Contingency
 from penstock.model.problem import Problem
 from penstock.schedulers.base import MOST_KINDS, Budget
+from penstock.schedulers.lost.spread import LossPlanner
 from penstock.schedulers.machine_groups import Allowance, Classes, State, placement_of
-from penstock.schedulers.penstock.ground import may_weigh
+from penstock.schedulers.penstock.ground import is_many_core, is_seen_whole, may_weigh
 from penstock.schedulers.penstock.shares import best_shares
 from penstock.schedulers.regroup import Regroup
 
@@ -54,6 +55,8 @@ def contingencies(
     Nothing where more kinds of losses are possible than can be worked out.
     """
     whole, table = problem, held_table(problem, placement)
+    if divides_by_number(problem):
+        return _spread(problem, placement, budget, most_kinds)
     used = np.flatnonzero(table.any(axis=1))
     classes = Classes.of(problem)
     rows = np.column_stack([classes.of_machine, table])[used]
@@ -73,6 +76,26 @@ def contingencies(
         else:
             search = _prepared(problem, table, machine, EXTRA, budget)
         found.append(_contingency(problem, placement, machine, table, search, steps[k]))
+    return tuple(found)
+
+
+def divides_by_number(problem: Problem) -> bool:
+    """Whether it matters which instance goes where, or a thread can be full before its machine."""
+    return is_many_core(problem) or not is_seen_whole(problem)
+
+
+def _spread(
+    problem: Problem, placement: Placement, budget: Budget, most_kinds: int
+) -> tuple[Contingency, ...]:
+    used = placement.machines_used.tolist()
+    if len(used) > most_kinds:
+        return ()
+    found = []
+    for number, machine in enumerate(used):
+        if budget.spent(number):
+            return ()
+        planner = LossPlanner(when_lost(problem, machine), placement, same_counts=False)
+        found.append(planner.without(machine, EXTRA, lambda: budget.spent(0)))
     return tuple(found)
 
 
