@@ -22,14 +22,13 @@ from penstock.engines import Engine
 from penstock.engines.spark.planning import SCHEDULER as SPARK_SCHEDULER
 from penstock.engines.spark.planning import as_spark_runs_it
 from penstock.errors import Finding, InputError, UnknownNameError, shown
-from penstock.evaluate.bound import KIND, Bound, upper_bound
+from penstock.evaluate.bound import Bound, upper_bound
 from penstock.evaluate.capacity import capacity
 from penstock.evaluate.predict import RATE_ASKED_FOR, predict
 from penstock.files.store import load
 from penstock.inputs import Source, is_folder, natural_cluster, resolved, terms_from
 from penstock.model.cluster import Cluster
-from penstock.model.outcome import Outcome
-from penstock.model.placement import Placement
+from penstock.model.outcome import RATE, Outcome
 from penstock.model.plan import Contingency, Plan, Scalar
 from penstock.model.problem import Problem, build
 from penstock.model.profile import Profile
@@ -37,8 +36,9 @@ from penstock.model.terms import Terms
 from penstock.model.topology import Topology
 from penstock.schedulers.admission import by_priority, has_priorities
 from penstock.schedulers.base import Budget, Scheduler, parameters_of
-from penstock.schedulers.counts import missing_counts
+from penstock.schedulers.counts import missing_counts, with_counts_of
 from penstock.schedulers.lost.by_requests import contingencies_by_requests
+from penstock.schedulers.shortage import refutation
 from penstock.simulate.results import SimResult
 from penstock.simulate.scenario import Scenario
 
@@ -183,17 +183,23 @@ def _planned(
         if source.placement is None:
             source = replace(source, notes=(f"no instance counts from {counts_from}",))
             return Planned(scheduler, problem, None, source, None, bound, 0.0)
-        problem = _with_counts(problem, source.placement)
+        problem = with_counts_of(problem, source.placement)
         notes = (f"instance counts from {counts_from}",)
     if bound is None and problem.has_rates:
         bound = upper_bound(problem)
+    impossible = refutation(problem, bound)
+    if impossible is not None and (len(problem.topologies) == 1 or impossible.resource == RATE):
+        refuted = Outcome(None, (impossible,), impossible=impossible)
+        return Planned(scheduler, problem, None, refuted, None, bound, 0.0)
     started = time.perf_counter()
     outcome = chosen.solve(problem, budget(), np.random.default_rng(seed))
     seconds = time.perf_counter() - started
+    if impossible is not None and not outcome.feasible:  # all together; some of them may fit
+        outcome = replace(outcome, impossible=impossible)
     if outcome.placement is None:
         return Planned(scheduler, problem, None, outcome, None, bound, seconds)
     # The scheduler's own bound counts where it is tighter; more than was asked for nobody wants.
-    bounds = [(bound.scale, KIND)] if bound else []
+    bounds = [(bound.scale, bound.kind)] if bound else []
     asked = problem.scale_asked
     if asked is not None and capacity(problem, outcome.placement).scale >= asked:
         bounds.append((asked, RATE_ASKED_FOR))
@@ -237,7 +243,7 @@ def compare(
     if given_counts and missing_counts(problem):
         source = _counts_outcome(problem, counts_from, seed, budget)
         if source.placement is not None:
-            problem = _with_counts(problem, source.placement)
+            problem = with_counts_of(problem, source.placement)
     if given_counts and not missing_counts(problem):
         # Laid down for those that would decide counts themselves, too.
         problem = problem.with_counts([count or 0 for count in problem.counts_asked])
@@ -327,13 +333,6 @@ def _counts_outcome(
         labels = ", ".join(problem.labels[c] for c in missing_counts(problem))
         raise InputError(f"no instance counts for {labels}, and no profile to work them out")
     return source().solve(problem, budget(), np.random.default_rng(seed))
-
-
-def _with_counts(problem: Problem, placement: Placement) -> Problem:
-    """Counts the topology does give stand; only the holes are filled."""
-    counts = placement.counts(len(problem.components)).tolist()
-    filled = [asked or count for asked, count in zip(problem.counts_asked, counts, strict=True)]
-    return problem.with_counts(filled)
 
 
 def _fraction(name: str, value: float) -> float:

@@ -14,6 +14,7 @@ from penstock.bench.queue_theory import MODELS, SERVICE_PER_S, Model
 from penstock.bench.simpy_peer import stations_with_simpy
 from penstock.bench.suite import Table
 from penstock.generate import Size, generate
+from penstock.model.placement import Placement
 from penstock.model.problem import Problem, build
 from penstock.simulate.engine import Engine
 from penstock.simulate.intervals import Interval, interval
@@ -200,7 +201,7 @@ def tuples_missing(cases: int, seed: int, repeats: int = 1) -> Iterator[float]:
         yield float(missing)
 
 
-def _random_run(rng: np.random.Generator) -> tuple[Problem, api.Placement, Scenario]:
+def _random_run(rng: np.random.Generator) -> tuple[Problem, Placement, Scenario]:
     size = Size(components=int(rng.integers(3, 9)), machines=int(rng.integers(2, 9)), types=2)
     made = generate(size, int(rng.integers(1 << 30)))
     problem = build(made.topologies, made.cluster, made.profile)

@@ -6,12 +6,15 @@ from dataclasses import dataclass
 
 from penstock.model.placement import Placement
 
+#: The resource of a shortfall in what a plan carries.
+RATE = "tuples/s"
+
 
 @dataclass(frozen=True, slots=True)
 class Shortfall:
     """Why something could not be placed. "No plan exists" is an answer, not an exception."""
 
-    #: ``memory_mb``, ``cpu_points``, ``slots``, ``instances``.
+    #: ``memory_mb``, ``cpu_points``, ``slots``, ``instances``, ``tuples/s``.
     resource: str
     needed: float
     available: float
@@ -42,7 +45,11 @@ class Outcome:
     bound_kind: str = ""
     #: Stopped by the budget or the user before it was done.
     interrupted: bool = False
+    #: What was asked for and ``placement``, the best found, does not reach.
+    missed: tuple[Shortfall, ...] = ()
+    #: Why no plan can exist, where that is proven; nobody need search.
+    impossible: Shortfall | None = None
 
     @property
     def feasible(self) -> bool:
-        return self.placement is not None and not self.shortfalls
+        return self.placement is not None and not self.shortfalls and not self.missed

@@ -23,7 +23,7 @@ from penstock.evaluate.latency import path_latency_ms
 from penstock.evaluate.limits import violations
 from penstock.evaluate.terms import changes_between, current_table, held_table
 from penstock.model.arrays import IntMatrix
-from penstock.model.outcome import Outcome, Shortfall
+from penstock.model.outcome import RATE, Outcome, Shortfall
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
 from penstock.model.terms import Least, Terms
@@ -91,7 +91,8 @@ def plan_by_terms(
     scale = capacity(problem, run.open.back(free.placement)).scale
     asked = problem.scale_asked
     if asked is not None and scale < asked * _ENOUGH:
-        return replace(free, placement=None, shortfalls=(_too_little(problem, scale),))
+        best = run.open.back(free.placement)
+        return replace(free, placement=best, missed=(_too_little(problem, scale),))
     if asked is not None:
         run.enough = asked
     elif terms.least and np.isfinite(scale):
@@ -101,6 +102,8 @@ def plan_by_terms(
     placement = _within_moves(run, placement)
     made = run.open.back(placement)
     broken = _broken(problem, made)
+    if broken and all(short.resource == RATE for short in broken):
+        return replace(free, placement=made, missed=broken)
     if broken:
         return replace(free, placement=None, shortfalls=broken)
     return replace(free, placement=made, notes=(*free.notes, *run.notes, *_saved_notes(run, made)))
@@ -149,7 +152,7 @@ def _broken(problem: Problem, made: Placement) -> tuple[Shortfall, ...]:
 
 def _too_little(problem: Problem, scale: float) -> Shortfall:
     wanted = problem.terms.carry_per_s or 0.0
-    return Shortfall("tuples/s", wanted, scale * float(problem.demand.sum()))
+    return Shortfall(RATE, wanted, scale * float(problem.demand.sum()))
 
 
 # -- savings ---------------------------------------------------------------------------------------
