@@ -14,14 +14,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from penstock.evaluate.capacity import capacity
+from penstock.evaluate.capacity import Capacity, capacity
 from penstock.evaluate.limits import violations
 from penstock.model.arrays import IntMatrix, IntVector
 from penstock.model.placement import Placement
 from penstock.model.plan import Contingency
 from penstock.model.problem import Problem
 from penstock.schedulers.penstock.manycore.balance import balance
-from penstock.schedulers.penstock.manycore.costs import Costs
+from penstock.schedulers.penstock.manycore.costs import Costs, kept_on_machines
 from penstock.schedulers.penstock.manycore.machines import InstanceGroups, Machines
 from penstock.schedulers.penstock.manycore.shares import fit_shares
 
@@ -34,8 +34,10 @@ class LossPlanner:
 
     def __init__(self, problem: Problem, placement: Placement, *, same_counts: bool) -> None:
         self.problem, self.placement, self.same_counts = problem, placement, same_counts
-        self.costs = Costs.of(problem, _local_parts(problem, placement), weighted=True)
-        self.groups, self.group_of = _grouped(self.costs, placement)
+        self.judged = capacity(problem, placement)
+        parts = kept_on_machines(problem, placement, self.judged)
+        self.costs = Costs.of(problem, parts, weighted=True)
+        self.groups, self.group_of = _grouped(self.costs, placement, self.judged)
         self.count = _count(placement, self.group_of, self.groups, len(problem.cluster.machines))
 
     def without(self, lost: int, extra: int, spent: Callable[[], bool]) -> Contingency:
@@ -162,19 +164,11 @@ def _has_shares(problem: Problem, placement: Placement) -> np.ndarray:
     return has
 
 
-def _local_parts(problem: Problem, placement: Placement) -> np.ndarray:
-    topology = problem.topology_of[placement.component]
-    return np.array(
-        [
-            1.0 / max(len(np.unique(placement.machine[topology == p])), 1)
-            for p in range(len(problem.topologies))
-        ]
-    )
-
-
-def _grouped(costs: Costs, placement: Placement) -> tuple[InstanceGroups, IntVector]:
+def _grouped(
+    costs: Costs, placement: Placement, judged: Capacity
+) -> tuple[InstanceGroups, IntVector]:
     """The instances of a plan in groups that are alike, and the group of each."""
-    rates = capacity(costs.problem, placement).rates.per_instance
+    rates = judged.rates.per_instance
     size = np.round(np.log(np.maximum(rates, 1e-12)) / np.log1p(_ALIKE)).astype(np.int64)
     keys, group_of = np.unique(np.stack([placement.component, size]), axis=1, return_inverse=True)
     group_of = group_of.reshape(-1).astype(np.int64)

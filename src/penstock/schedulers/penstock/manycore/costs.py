@@ -1,4 +1,9 @@
-"""What an instance takes from a machine of each type: CPU, memory, network card."""
+"""What an instance takes from a machine: CPU, memory, network card.
+
+A tuple that stays on its machine does not go through the card and costs no ``e_remote``. How much
+stays depends on who shares the machine; the search takes it as known, first from the number of
+machines a topology needs, then from the plan it has (:func:`kept_on_machines`).
+"""
 
 from __future__ import annotations
 
@@ -7,22 +12,28 @@ from dataclasses import dataclass
 import numpy as np
 
 from penstock.evaluate.bound import Bound
-from penstock.evaluate.capacity import BYTES_PER_MEGABIT
-from penstock.model.arrays import BoolVector, FloatMatrix, FloatVector
+from penstock.evaluate.capacity import BYTES_PER_MEGABIT, Capacity
+from penstock.evaluate.movement import can_matter
+from penstock.model.arrays import BoolVector, FloatMatrix, FloatVector, sum_by
+from penstock.model.placement import Placement
 from penstock.model.problem import Problem
-from penstock.model.topology import FOLLOWS_SHARES
+from penstock.model.topology import FOLLOWS_SHARES, Grouping
 
 
 @dataclass(frozen=True)
 class Costs:
-    """Rates are tuples/s at scale 1. C components, T types, P topologies."""
+    """Rates are tuples/s at scale 1. C components, T types, M machines."""
 
     problem: Problem
-    #: Points per tuple/s that an instance takes in, with what it costs to move it, shape (C, T).
+    #: Points per tuple/s that an instance takes in, with what it costs to move it; by type, as on
+    #: an average machine, and by machine, shapes (C, T) and (C, M).
     e: FloatMatrix
-    #: Bytes/s out of and into a machine per tuple/s that an instance takes in, shape (C,).
+    e_on: FloatMatrix
+    #: Bytes/s out of and into a machine per tuple/s, on average and by machine, (C,) and (C, M).
     bytes_out: FloatVector
     bytes_in: FloatVector
+    bytes_out_on: FloatMatrix
+    bytes_in_on: FloatMatrix
     memory_mb: FloatVector
     #: Per machine of a type: points, MB and bytes/s it offers before workers, shape (T,).
     cpu: FloatVector
@@ -34,49 +45,75 @@ class Costs:
     weighs: BoolVector
 
     @classmethod
-    def of(cls, problem: Problem, local: FloatVector, *, weighted: bool) -> Costs:
-        """``local`` is the part of each topology's tuples taken to stay on a machine, (P,)."""
+    def of(cls, problem: Problem, parts: FloatMatrix, *, weighted: bool) -> Costs:
+        """``parts`` is the part of each component's input that each machine takes, (C, M)."""
         cluster = problem.cluster
-        components = len(problem.components)
-        remote = 1.0 - local[problem.topology_of]
-        sent, out, into = np.zeros((3, components))
-        visits = np.maximum(problem.visits, 1e-300)
-        follows = np.full(components, weighted)
-        for stream in problem.streams:
-            flow = stream.selectivity
-            sent[stream.source] += flow
-            out[stream.source] += flow * stream.tuple_bytes
-            carried = problem.visits[stream.source] * flow
-            into[stream.target] += carried / visits[stream.target] * stream.tuple_bytes
-            follows[stream.target] &= stream.grouping in FOLLOWS_SHARES
-        taken = np.where(problem.spout_rate > 0, 0.0, 1.0)
-        e = problem.e
-        if problem.has_remote_cost:
-            e = e + problem.e_remote * ((taken + sent) * remote)[:, None]
-        nic = cluster.per_type("nic_mbps", np.inf) * BYTES_PER_MEGABIT
+        e_extra, out, into = _movement(problem, parts)
+        # An average machine of a type, each machine counting as much as any other.
+        number = np.maximum(cluster.machines_per_type, 1)
+        by_type = np.stack([sum_by(cluster.type_of, row, len(cluster.types)) for row in e_extra])
         return cls(
             problem=problem,
-            e=e,
-            bytes_out=out * remote,
-            bytes_in=into * remote,
+            e=problem.e + by_type / number,
+            e_on=problem.e[:, cluster.type_of] + e_extra,
+            bytes_out=out.mean(axis=1),
+            bytes_in=into.mean(axis=1),
+            bytes_out_on=out,
+            bytes_in_on=into,
             memory_mb=np.nan_to_num(problem.memory_mb),
             cpu=cluster.usable_cpu_per_type - cluster.per_type("base_cpu_points"),
             memory=cluster.per_type("memory_mb", np.inf),
-            nic=nic,
+            nic=cluster.per_type("nic_mbps", np.inf) * BYTES_PER_MEGABIT,
             worker_cpu=cluster.per_type("worker_cpu_points"),
             worker_mb=cluster.per_type("worker_memory_mb"),
-            weighs=follows,
+            weighs=_may_weigh(problem, weighted=weighted),
         )
 
 
-def local_parts(problem: Problem, bound: Bound) -> FloatVector:
-    """Part of each topology's tuples that stays on a machine if it keeps to machines of its own.
+def _may_weigh(problem: Problem, *, weighted: bool) -> BoolVector:
+    follows = np.full(len(problem.components), weighted)
+    for stream in problem.streams:
+        follows[stream.target] &= stream.grouping in FOLLOWS_SHARES
+    return follows
 
-    A topology spread evenly over m machines sends one tuple in m to its own; m is what the bound's
-    ideal solution gives it.
+
+def _movement(problem: Problem, parts: FloatMatrix) -> tuple[FloatMatrix, FloatMatrix, FloatMatrix]:
+    """Points, bytes out and bytes in per tuple/s on each machine for what leaves it, (C, M)."""
+    shape = parts.shape
+    points, out, into = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+    if not can_matter(problem):
+        return points, out, into
+    remote = problem.e_remote[:, problem.cluster.type_of]
+    for stream in problem.streams:
+        a, b = stream.source, stream.target
+        arriving = problem.visits[a] * stream.selectivity / max(problem.visits[b], 1e-300)
+        leaves, comes = 1.0 - parts[b], 1.0 - parts[a]
+        if stream.grouping is Grouping.LOCAL_OR_SHUFFLE:
+            leaves = comes = np.where((parts[a] > 0) & (parts[b] > 0), 0.0, 1.0)
+        points[a] += remote[a] * stream.selectivity * leaves
+        points[b] += remote[b] * arriving * comes
+        out[a] += stream.selectivity * stream.tuple_bytes * leaves
+        into[b] += arriving * stream.tuple_bytes * comes
+    return points, out, into
+
+
+def expected_parts(problem: Problem, bound: Bound) -> FloatMatrix:
+    """Parts of each component on a machine if its topology has machines of its own, (C, M).
+
+    How many machines that is, is what the bound's ideal solution gives the topology.
     """
     cpu = np.where(bound.ideal_rate > 0, problem.e, 0.0) * bound.ideal_rate
     cpu = cpu + problem.met * bound.ideal_instances
     machines = (cpu / problem.cluster.usable_cpu_per_type).sum(axis=1)
-    used = np.bincount(problem.topology_of, machines, minlength=len(problem.topologies))
-    return 1.0 / np.maximum(used, 1.0)
+    used = sum_by(problem.topology_of, machines, len(problem.topologies))
+    part = 1.0 / np.maximum(used, 1.0)[problem.topology_of]
+    return np.repeat(part[:, None], len(problem.cluster.machines), axis=1)
+
+
+def kept_on_machines(problem: Problem, placement: Placement, judged: Capacity) -> FloatMatrix:
+    """The part of each component's input that each machine of a plan takes, shape (C, M)."""
+    components, machines = len(problem.components), len(problem.cluster.machines)
+    cell = placement.component * machines + placement.machine
+    rate = sum_by(cell, judged.rates.per_instance, components * machines)
+    total = np.maximum(problem.visits, 1e-300)[:, None]
+    return np.asarray(np.minimum(rate.reshape(components, machines) / total, 1.0))

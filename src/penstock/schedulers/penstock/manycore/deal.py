@@ -41,33 +41,39 @@ def deal(groups: InstanceGroups, by_type: IntMatrix, scale: float) -> IntMatrix:
         needs = sum_by(groups.topology, by_type[:, t] * points, len(problem.topologies))
         memory = groups.costs.memory_mb[groups.component]
         capacity = (groups.costs.cpu[t], groups.costs.memory[t])
-        for topology, first, parts in _intervals(needs, len(machines)):
+        slots = int(min(cluster.types[t].slots, len(problem.topologies)))
+        for topology, parts in enumerate(_parts(needs, len(machines), slots)):
             mine = np.flatnonzero((groups.topology == topology) & (by_type[:, t] > 0))
             order = mine[np.argsort(-points[mine], kind="stable")]
+            here = np.flatnonzero(parts > 0)
             dealt = _deal_evenly(by_type[order, t], points[order] / capacity[0],
-                                 memory[order] / capacity[1], parts)  # fmt: skip
-            count[np.ix_(machines[first : first + len(parts)], order)] += dealt
+                                 memory[order] / capacity[1], parts[here])  # fmt: skip
+            count[np.ix_(machines[here], order)] += dealt
     return count
 
 
-def _intervals(needs: FloatVector, machines: int) -> list[tuple[int, int, FloatVector]]:
-    """For each topology: its first machine, and the part of each machine it gets from there on."""
-    found: list[tuple[int, int, FloatVector]] = []
-    total = float(needs.sum())
-    position = 0.0
-    for topology in np.flatnonzero(needs > 0).tolist():
-        end = position + float(needs[topology]) / total * machines
-        first, last = int(position), min(int(np.ceil(end - 1e-9)), machines)
-        edges = np.arange(first, max(last, first + 1))
-        parts = np.minimum(edges + 1, end) - np.maximum(edges, position)
-        kept = parts > _SLIVER
-        if not kept.any():
-            kept = parts == parts.max()
-        begin = int(kept.argmax())
-        stop = len(kept) - int(kept[::-1].argmax())
-        found.append((topology, first + begin, np.maximum(parts[begin:stop], _SLIVER)))
-        position = end
-    return found
+def _parts(needs: FloatVector, machines: int, slots: int) -> FloatMatrix:
+    """The part of each machine that each topology gets, end to end, shape (P, machines).
+
+    A machine serves as many topologies as it has slots; of more, the smallest parts go elsewhere.
+    """
+    ends = np.cumsum(needs) / max(float(needs.sum()), 1e-300) * machines
+    begins = np.concatenate([[0.0], ends[:-1]])
+    edges = np.arange(machines)
+    parts = np.minimum(edges + 1, ends[:, None]) - np.maximum(edges, begins[:, None])
+    parts = np.maximum(parts, 0.0)
+    for p in np.flatnonzero(needs > 0).tolist():
+        large = parts[p] > _SLIVER
+        parts[p] = np.where(large, parts[p], 0.0)
+        if not large.any():
+            parts[p, min(int(begins[p]), machines - 1)] = _SLIVER
+    for m in np.flatnonzero((parts > 0).sum(axis=0) > slots).tolist():
+        for p in np.argsort(parts[:, m], kind="stable").tolist():
+            if (parts[:, m] > 0).sum() <= slots:
+                break
+            if (parts[p] > 0).sum() > 1:
+                parts[p, m] = 0.0
+    return parts
 
 
 def _deal_evenly(

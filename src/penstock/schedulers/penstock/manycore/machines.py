@@ -48,14 +48,13 @@ class Machines:
         # Of one instance of each group on each machine: shape (G, M).
         c = groups.component
         self.met = problem.met[c][:, self.kind]
-        self.slope_of = costs.e[c][:, self.kind] * groups.rate[:, None]
-        hottest = costs.e[c] * groups.largest[:, None]
-        room = np.maximum(problem.instance_points - problem.met, 0.0)[c]
+        self.slope_of = costs.e_on[c] * groups.rate[:, None]
+        hottest = costs.e_on[c] * groups.largest[:, None]
+        room = np.maximum(problem.instance_points - problem.met, 0.0)[c][:, self.kind]
         self.thread_full = np.where(hottest > 0, room / np.maximum(hottest, _TINY), np.inf)
-        self.thread_full = self.thread_full[:, self.kind]
         self.memory_of = costs.memory_mb[c]
-        self.out_of = costs.bytes_out[c] * groups.rate
-        self.in_of = costs.bytes_in[c] * groups.rate
+        self.out_of = costs.bytes_out_on[c] * groups.rate[:, None]
+        self.in_of = costs.bytes_in_on[c] * groups.rate[:, None]
         self.heap_of = problem.onheap_mb[c]
         # Of each machine: shape (M,).
         self.cpu, self.memory = costs.cpu[self.kind], costs.memory[self.kind]
@@ -82,7 +81,10 @@ class Machines:
         self.fixed = (count * self.met.T).sum(axis=1) + workers * self.worker_cpu
         self.slope = (count * self.slope_of.T).sum(axis=1)
         self.used_mb = count @ self.memory_of + workers * self.worker_mb
-        self.out, self.into = count @ self.out_of, count @ self.in_of
+        self.out, self.into = (
+            (count * self.out_of.T).sum(axis=1),
+            (count * self.in_of.T).sum(axis=1),
+        )
         self.heap = np.stack(
             [
                 count[:, self.topology == p] @ self.heap_of[self.topology == p]
@@ -138,8 +140,8 @@ class Machines:
         full = self.full_at(
             fixed,
             self.slope[m] - self.slope_of[g, m],
-            self.out[m] - self.out_of[g],
-            self.into[m] - self.in_of[g],
+            self.out[m] - self.out_of[g, m],
+            self.into[m] - self.in_of[g, m],
             self.used_mb[m] - self.memory_of[g] - (self.worker_mb[m] if closes else 0.0),
             m,
         )
@@ -159,8 +161,8 @@ class Machines:
         self.fixed[m] += number * self.met[g, m] + opened * self.worker_cpu[m]
         self.slope[m] += number * self.slope_of[g, m]
         self.used_mb[m] += number * self.memory_of[g] + opened * self.worker_mb[m]
-        self.out[m] += number * self.out_of[g]
-        self.into[m] += number * self.in_of[g]
+        self.out[m] += number * self.out_of[g, m]
+        self.into[m] += number * self.in_of[g, m]
         self.heap[p, m] += number * self.heap_of[g]
         held = self.count[m] > 0
         self.thread[m] = self.thread_full[held, m].min(initial=np.inf)
@@ -169,11 +171,31 @@ class Machines:
         )
         self.full[m] = min(float(own), float(self.thread[m]))
 
+    def shed(self) -> int:
+        """Take instances off machines that have too little memory for them; how many.
+
+        Those that use least CPU for their memory go first; the last of a component stays.
+        """
+        total = np.bincount(self.groups.component, self.count.sum(axis=0))
+        before = int(self.count.sum())
+        for m in np.flatnonzero(self.used_mb > self.memory + _ROUNDING_MB).tolist():
+            worth = self.slope_of[:, m] / np.maximum(self.memory_of, _TINY)
+            for g in np.argsort(worth, kind="stable").tolist():
+                while (
+                    self.used_mb[m] > self.memory[m] + _ROUNDING_MB
+                    and self.count[m, g] > 0
+                    and self.memory_of[g] > 0
+                    and total[self.groups.component[g]] > 1
+                ):
+                    self.add(m, g, -1)
+                    total[self.groups.component[g]] -= 1
+        return before - int(self.count.sum())
+
     def placement(self) -> Placement:
         """Every instance on its machine; one worker per topology and machine."""
         component, machine, number = [], [], []
         for g, instances in enumerate(self.groups.instances):
-            where = np.repeat(np.arange(len(self.count)), self.count[:, g])
+            where = _interleaved(self.count[:, g])
             component.append(np.full(len(where), self.groups.component[g]))
             machine.append(where)
             number.append(instances[: len(where)])
@@ -183,3 +205,14 @@ class Machines:
         slot = np.cumsum(self.held > 0, axis=0) - 1
         slots = slot[self.problem.topology_of[components], machines]
         return Placement.of(components, machines, slots)
+
+
+def _interleaved(counts: IntVector) -> IntVector:
+    """Machines, each as often as it has instances, in an order that takes turns.
+
+    Instances of a group are listed by size: so every machine gets large and small ones.
+    """
+    machine = np.repeat(np.arange(len(counts)), counts)
+    first = np.repeat(np.cumsum(counts) - counts, counts)
+    turn = (np.arange(len(machine)) - first + 0.5) / np.repeat(counts, counts)
+    return np.asarray(machine[np.argsort(turn, kind="stable")])

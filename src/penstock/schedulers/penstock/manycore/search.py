@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -17,12 +17,13 @@ import numpy as np
 from penstock.evaluate.bound import Bound
 from penstock.evaluate.capacity import capacity
 from penstock.evaluate.limits import violations
+from penstock.evaluate.movement import can_matter
 from penstock.model.arrays import FloatMatrix, IntMatrix, IntVector
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
 from penstock.schedulers.base import Budget
 from penstock.schedulers.penstock.manycore.balance import balance
-from penstock.schedulers.penstock.manycore.costs import Costs, local_parts
+from penstock.schedulers.penstock.manycore.costs import Costs, expected_parts, kept_on_machines
 from penstock.schedulers.penstock.manycore.deal import deal, round_spread
 from penstock.schedulers.penstock.manycore.machines import InstanceGroups, Machines
 from penstock.schedulers.penstock.manycore.options import Options
@@ -33,19 +34,25 @@ from penstock.schedulers.penstock.manycore.type_programme import TypeProgramme, 
 #: Rounds in which the scale is adjusted to the room there is.
 _ROUNDS = 12
 _CLOSE = 1e-4
+#: Programmes solved before the search ends with what it has; a few milliseconds each.
+_MOST_SOLVED = 700
 #: Passes over the components in which their number of instances is varied.
 _PASSES = 12
 #: Plans made with other numbers of instances, over the present one, and when no more are made.
-_TRIALS = 60
+_MOST_TRIALS, _FEWEST_TRIALS, _TRIAL_WORK = 60, 6, 1e5
+#: How often what moves is read off a plan.
+_CORRECTIONS = 2
 _FACTORS = (1.1, 1.25, 1.5, 2.0, 0.9)
 _GOOD_ENOUGH = 0.99
 #: How far the scale is raised at once where only threads limit.
 _LONGEST_STEP = 0.2
 #: Cheaper numbers of instances tried for a component, the cheapest first.
 _OFFERS = 3
+#: Memory that packing may waste on a machine, over that of a mean instance, tried in turn.
+_WASTE = (0.0, 0.4, 0.8, 1.2)
 #: Steps of moving instances; each costs groups x machines.
 _STEPS = 4000
-_WORK = 3e8
+_WORK = 1.5e7
 
 #: Parts of the scale for which counts are chosen anew where memory has no room for them.
 _SHRINK = (0.995, 0.99, 0.98, 0.97, 0.95, 0.9, 0.8, 0.6, 0.3)
@@ -78,29 +85,49 @@ class ManyCoreSearch:
         self, problem: Problem, bound: Bound, budget: Budget, *, weighted: bool = False
     ) -> None:
         self.problem, self.bound, self.budget = problem, bound, budget
-        self.costs = Costs.of(problem, local_parts(problem, bound), weighted=weighted)
+        self.costs = Costs.of(problem, expected_parts(problem, bound), weighted=weighted)
         self.options = Options(self.costs)
         self.rounds = 0
+        #: MB of every machine that the programme leaves for what packing wastes.
+        self.reserved_mb = 0.0
+        #: Instances that were taken off machines for want of memory.
+        self.shed = 0
 
     def run(self) -> ManyCorePlan | None:
         """The best plan found, judged by the cost model."""
+        best: ManyCorePlan | None = None
+        for waste in _WASTE:
+            self.reserved_mb = waste * float(self.costs.memory_mb.mean())
+            self.shed = 0
+            found = self._run_once()
+            if found is not None and (best is None or found.scale > best.scale):
+                best = found
+            if not self.shed or self._spent():
+                break
+        return best
+
+    def _run_once(self) -> ManyCorePlan | None:
         found = self._counts()
         if found is None:
             return None
         scale, options, solution = found
         best = self._judged(self._place(options, solution, scale))
+        if self.shed:  # the counts are too many for the machines' memory
+            return ManyCorePlan(best.placement, best.scale, scale)
         best = self._refined(best, options, scale)
         return ManyCorePlan(best.placement, best.scale, scale)
 
     def _refined(self, best: Judged, options: list[list[SizeClasses]], scale: float) -> Judged:
         """Other numbers of instances, tried on the machines: smaller ones pack better."""
         options, trials, improved = list(options), 0, True
+        size = len(self.problem.cluster.machines) * sum(len(own[0].mean) for own in options if own)
+        most = int(np.clip(_TRIAL_WORK / max(size, 1), _FEWEST_TRIALS, _MOST_TRIALS))
         while improved:
             improved = False
             for c, factor in product(self._by_cpu(options), _FACTORS):
-                if best.scale >= scale * _GOOD_ENOUGH or trials >= _TRIALS:
+                if best.scale >= scale * _GOOD_ENOUGH or trials >= most:
                     return best
-                if self.budget.spent(self.rounds):
+                if self._spent():
                     return best
                 count = options[c][0].total
                 other = int(min(max(round(count * factor), 1), self.options.most[c]))
@@ -115,10 +142,30 @@ class ManyCoreSearch:
         return best
 
     def _judged(self, machines: Machines) -> Judged:
-        """A placement with the best shares it may have, and its scale by the cost model."""
+        """A placement with the best shares it may have, judged by the cost model.
+
+        Where moving tuples costs something, what moves is read off the plan, and instances are
+        moved once more by that.
+        """
+        best = self._with_shares(machines, self.costs)
+        if not can_matter(self.problem):
+            return best
+        for _ in range(_CORRECTIONS):
+            found = capacity(self.problem, best.placement)
+            parts = kept_on_machines(self.problem, best.placement, found)
+            costs = Costs.of(self.problem, parts, weighted=bool(self.costs.weighs.any()))
+            machines = Machines(replace(machines.groups, costs=costs), machines.count)
+            self._balance(machines)
+            better = self._with_shares(machines, costs)
+            if better.scale <= best.scale * (1.0 + _CLOSE):
+                break
+            best = better
+        return best
+
+    def _with_shares(self, machines: Machines, costs: Costs) -> Judged:
         placement = machines.placement()
-        if self.costs.weighs.any():
-            placement = fit_shares(self.costs, placement) or placement
+        if costs.weighs.any():
+            placement = fit_shares(costs, placement) or placement
         if violations(self.problem, placement):
             return Judged(placement, 0.0)
         return Judged(placement, capacity(self.problem, placement).scale)
@@ -130,13 +177,13 @@ class ManyCoreSearch:
             return None
         found = self._relax(self._settle(*mixed), mixed[0])
         for shrink in _SHRINK:
-            if found is not None or self.budget.spent(self.rounds):
+            if found is not None or self._spent():
                 break
             scale = mixed[0] * shrink
             lower = self._relax(None, scale, at_most=scale)
             found = None if lower is None else self._relax(self._settle(*lower), scale)
         for _ in range(_PASSES):
-            if found is None or self.budget.spent(self.rounds):
+            if found is None or self._spent():
                 break
             again = self._lift(*found) or self._varied(*found)
             if again is None or again[0] <= found[0] * (1.0 + _CLOSE):
@@ -210,7 +257,7 @@ class ManyCoreSearch:
         """
         options, changed = list(options), False
         for c in self._by_cpu(options):
-            programme = TypeProgramme(self.costs, options, scale)
+            programme = TypeProgramme(self.costs, options, scale, self.reserved_mb)
             now = programme.price_of(options[c][0], solution.prices)
             offers = [
                 (programme.price_of(o, solution.prices), o) for o in self.options.at(c, scale)
@@ -228,9 +275,13 @@ class ManyCoreSearch:
         cost = self.costs.e.min(axis=1) * self.problem.visits
         return [c for c in np.argsort(-cost, kind="stable").tolist() if options[c]]
 
+    def _spent(self) -> bool:
+        """Whether to end with what there is: told to, or enough programmes were solved."""
+        return self.rounds >= _MOST_SOLVED or self.budget.spent(self.rounds)
+
     def _solve(self, options: list[list[SizeClasses]], scale: float) -> TypeSolution | None:
         self.rounds += 1
-        return TypeProgramme(self.costs, options, scale).solve()
+        return TypeProgramme(self.costs, options, scale, self.reserved_mb).solve()
 
     def _relax(
         self, chosen: list[list[SizeClasses]] | None, start: float, at_most: float = np.inf
@@ -267,9 +318,13 @@ class ManyCoreSearch:
     ) -> Machines:
         groups, by_type = self._groups(options, solution)
         machines = Machines(groups, deal(groups, by_type, scale))
-        steps = int(min(_STEPS, 50 + _WORK / machines.count.size / 20))
-        balance(machines, steps, lambda: self.budget.spent(self.rounds))
+        self._balance(machines)
         return machines
+
+    def _balance(self, machines: Machines) -> None:
+        steps = int(min(_STEPS, 50 + _WORK / machines.count.size))
+        balance(machines, steps, self._spent)
+        self.shed += machines.shed()
 
     def _groups(
         self, options: list[list[SizeClasses]], solution: TypeSolution

@@ -72,9 +72,9 @@ def _solve(
     divided = ~costs.weighs[placement.component]
     rates = np.where(divided, even.rates.per_instance, 0.0)
     at, of = placement.machine, placement.component
-    points = costs.e[of, kind[at]] * rates
+    points = costs.e_on[of, at] * rates
     visits = problem.visits[component]
-    e = costs.e[component, kind[machine]] * visits
+    e = costs.e_on[component, machine] * visits
     column, own = np.arange(pairs), np.full(machines, pairs)
     everyone = np.arange(machines)
 
@@ -90,10 +90,11 @@ def _solve(
         return matrix[limited], room[limited]
 
     room = problem.cluster.usable_cpu - even.machine_fixed
+    out, into = costs.bytes_out_on, costs.bytes_in_on
     blocks = [
         rows(e, points, np.maximum(room, 0.0)),
-        rows(costs.bytes_out[component] * visits, costs.bytes_out[of] * rates, costs.nic[kind]),
-        rows(costs.bytes_in[component] * visits, costs.bytes_in[of] * rates, costs.nic[kind]),
+        rows(out[component, machine] * visits, out[of, at] * rates, costs.nic[kind]),
+        rows(into[component, machine] * visits, into[of, at] * rates, costs.nic[kind]),
     ]
     threads = (problem.instance_points - problem.met)[component, kind[machine]]
     most = np.full(pairs, np.inf)

@@ -63,8 +63,15 @@ _Columns = list[_OptionColumns | None] | _SharedColumns
 class TypeProgramme:
     """Built anew for each scale: which types an instance fits on depends on it."""
 
-    def __init__(self, costs: Costs, options: list[list[SizeClasses]], scale: float) -> None:
+    def __init__(
+        self,
+        costs: Costs,
+        options: list[list[SizeClasses]],
+        scale: float,
+        reserved_mb: float = 0.0,
+    ) -> None:
         self.costs, self.options, self.scale = costs, options, scale
+        self.reserved_mb = reserved_mb
         problem = costs.problem
         self.types = np.flatnonzero(problem.cluster.machines_per_type > 0)
         self.machines = problem.cluster.machines_per_type[self.types].astype(np.float64)
@@ -81,7 +88,8 @@ class TypeProgramme:
         costs, types = self.costs, self.types
         count = len(types)
         cpu = np.maximum(costs.cpu - costs.worker_cpu, 0.0)[types] * self.machines
-        memory = np.maximum(costs.memory - costs.worker_mb, 0.0)[types] * self.machines
+        memory = np.maximum(costs.memory - costs.worker_mb - self.reserved_mb, 0.0)[types]
+        memory = memory * self.machines
         nic = costs.nic[types] * self.machines
         has_memory, has_nic = np.isfinite(memory), np.isfinite(nic)
         # Rows: CPU, memory, card out, card in, of each type; none takes more than its fill.
