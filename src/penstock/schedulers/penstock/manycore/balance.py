@@ -85,12 +85,12 @@ def _best_exchange(
 ) -> tuple[float, int, int, int] | None:
     """With ``g`` off the fullest machine: which instance of which machine is best in its place?"""
     p = machines.topology[g]
-    for h in range(machines.count.shape[1]):
-        if h == g:
-            continue
-        back = machines.arrivals(h)[worst]
+    returns = machines.returns(worst)
+    returns[g] = -np.inf
+    for h in np.argsort(-returns, kind="stable").tolist():
+        back = float(returns[h])
         if back <= (best[0] if best else least):
-            continue
+            break
         closes = machines.held[machines.topology[h]] == 1
         opens = machines.held[p] == 0
         if p == machines.topology[h]:
@@ -117,7 +117,7 @@ def _best_exchange(
         full = np.where(allowed, full, -np.inf)
         full[worst] = -np.inf
         other = int(full.argmax())
-        value = min(float(back), float(full[other]))
+        value = min(back, float(full[other]))
         if value > (best[0] if best else least):
             best = (value, g, other, h)
     return best

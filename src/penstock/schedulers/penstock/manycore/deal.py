@@ -61,7 +61,7 @@ def _parts(needs: FloatVector, machines: int, slots: int) -> FloatMatrix:
     begins = np.concatenate([[0.0], ends[:-1]])
     edges = np.arange(machines)
     parts = np.minimum(edges + 1, ends[:, None]) - np.maximum(edges, begins[:, None])
-    parts = np.maximum(parts, 0.0)
+    parts = np.asarray(np.maximum(parts, 0.0))
     for p in np.flatnonzero(needs > 0).tolist():
         large = parts[p] > _SLIVER
         parts[p] = np.where(large, parts[p], 0.0)
@@ -73,7 +73,7 @@ def _parts(needs: FloatVector, machines: int, slots: int) -> FloatMatrix:
                 break
             if (parts[p] > 0).sum() > 1:
                 parts[p, m] = 0.0
-    return parts
+    return np.asarray(parts)
 
 
 def _deal_evenly(

@@ -133,6 +133,26 @@ class Machines:
         full = np.minimum(np.minimum(full, self.thread_full[g]), self.thread)
         return np.where(allowed, full, -np.inf)
 
+    def returns(self, m: int) -> FloatVector:
+        """The scale at which machine ``m`` would be full with one more of each group, (G,)."""
+        opens = self.held[self.topology, m] == 0
+        memory = self.used_mb[m] + self.memory_of + np.where(opens, self.worker_mb[m], 0.0)
+        full = self.full_at(
+            self.fixed[m] + self.met[:, m] + np.where(opens, self.worker_cpu[m], 0.0),
+            self.slope[m] + self.slope_of[:, m],
+            self.out[m] + self.out_of[:, m],
+            self.into[m] + self.in_of[:, m],
+            memory,
+            m,
+        )
+        allowed = (memory <= self.memory[m] + _ROUNDING_MB) & (
+            self.workers[m] + opens <= self.slots[m]
+        )
+        heap = self.heap[self.topology, m] + self.heap_of
+        allowed &= heap <= self.most_heap[self.topology]
+        full = np.minimum(np.minimum(full, self.thread_full[:, m]), self.thread[m])
+        return np.where(allowed, full, -np.inf)
+
     def departure(self, m: int, g: int) -> float:
         """The scale at which machine ``m`` would be full with one less of group ``g``."""
         closes = self.held[self.topology[g], m] == 1

@@ -36,6 +36,9 @@ _ROUNDS = 12
 _CLOSE = 1e-4
 #: Programmes solved before the search ends with what it has; a few milliseconds each.
 _MOST_SOLVED = 700
+#: Instances of components with shares over those that full threads would take, tried in turn:
+#: with a few more, machines that are not quite alike can be levelled out.
+_SPARE = (1.04, 1.0, 1.1)
 #: Passes over the components in which their number of instances is varied.
 _PASSES = 12
 #: Plans made with other numbers of instances, over the present one, and when no more are made.
@@ -90,6 +93,8 @@ class ManyCoreSearch:
         self.rounds = 0
         #: MB of every machine that the programme leaves for what packing wastes.
         self.reserved_mb = 0.0
+        #: Instances of components with shares over those that full threads would take.
+        self.spare = 1.0
         #: Instances that were taken off machines for want of memory.
         self.shed = 0
 
@@ -111,7 +116,14 @@ class ManyCoreSearch:
         if found is None:
             return None
         scale, options, solution = found
-        best = self._judged(self._place(options, solution, scale))
+        best: Judged | None = None
+        for spare in _SPARE if self.costs.weighs.any() else _SPARE[:1]:
+            self.spare = spare
+            tried = self._judged(self._place(options, solution, scale))
+            best = tried if best is None or tried.scale > best.scale else best
+            if self.shed or best.scale >= scale * _GOOD_ENOUGH:
+                break
+        assert best is not None
         if self.shed:  # the counts are too many for the machines' memory
             return ManyCorePlan(best.placement, best.scale, scale)
         best = self._refined(best, options, scale)
@@ -351,7 +363,10 @@ class ManyCoreSearch:
     ) -> list[tuple[int, float, float, IntVector, IntVector]]:
         """A component with shares: on each type as many instances as its part there needs."""
         part, first, rows = solution.part[c], 0, []
-        number = np.ceil(solution.instances[c] - 1e-6).astype(np.int64)
+        has_room = solution.memory_price <= 0
+        spare = np.where(has_room, self.spare, 1.0)
+        number = np.ceil(solution.instances[c] * spare - 1e-6).astype(np.int64)
+        number = np.minimum(number, self.options.most[c]).astype(np.int64)
         number = np.where(part > 1e-9, np.maximum(number, 1), 0)
         if not number.any():
             number[int(solution.instances[c].argmax())] = 1

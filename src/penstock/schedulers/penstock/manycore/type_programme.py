@@ -38,6 +38,8 @@ class TypeSolution:
     instances: FloatMatrix
     #: Price of a point, a MB, and a byte/s out and in on each type that has machines, (4, types).
     prices: FloatMatrix
+    #: Price of a MB on each type, 0 where there are no machines, shape (T,).
+    memory_price: FloatVector
 
 
 @dataclass(frozen=True)
@@ -248,7 +250,11 @@ class TypeProgramme:
             weights.append(np.array([-1.0 if own is None else x[own.weight] for own in place]))
             spread.append(tuple(self._spread_of(own, x) for own in place))
         paid = np.maximum(prices[: 4 * len(self.types)], 0.0).reshape(4, -1)
-        return TypeSolution(float(x[0]), tuple(weights), tuple(spread), part, instances, paid)
+        memory_price = np.zeros(types)
+        memory_price[self.types] = paid[1]
+        return TypeSolution(
+            float(x[0]), tuple(weights), tuple(spread), part, instances, paid, memory_price
+        )
 
     def _spread_of(self, columns: _OptionColumns | None, x: FloatVector) -> FloatMatrix:
         classes = [] if columns is None else columns.classes
