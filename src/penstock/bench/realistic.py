@@ -7,15 +7,21 @@ A problem is drawn from a seed, so that any number of others like those of the s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
 
+from penstock import api, schedulers
+from penstock.bench.suite import Table
 from penstock.model.cluster import Cluster, Machine, MachineType
 from penstock.model.problem import Problem, build
 from penstock.model.profile import Cost, Origin, Profile
 from penstock.model.topology import Component, Grouping, Kind, Stream, Topology
+from penstock.schedulers.base import Budget
 
 _CORES = (4, 8, 16, 32, 64)
 _MB_PER_CORE = 4096.0
@@ -158,3 +164,105 @@ def _profile(
                     )
                 )
     return Profile("drawn", tuple(costs), tuple(memory), origin=Origin.ASSUMED)
+
+
+# -- what the suite measures -----------------------------------------------------------------------
+
+#: Twelve problems; the seeds were not chosen by their results.
+CASES: dict[str, tuple[Setting, int]] = {
+    "skew 0.8, 24 machines": (Setting(skew=0.8, keys=2_000_000), 1),
+    "5,000 keys, 22 machines": (Setting(machines=22, keys=5000), 2),
+    "5 types, 40 machines": (Setting(machines=40, types=5), 3),
+    "skew 1.0, 40 machines": (Setting(machines=40, skew=1.0), 4),
+    "skew 1.2, 60 machines": (Setting(machines=60, skew=1.2, types=5), 5),
+    "4 topologies, skew 0.6": (Setting(machines=30, topologies=4, skew=0.6), 6),
+    "memory binds, 2 topologies": (Setting(machines=50, topologies=2, memory=0.85), 7),
+    "2 slots, 5 topologies": (Setting(machines=40, topologies=5, slots=2), 8),
+    "cards bind, 2 topologies": (Setting(machines=30, topologies=2, nic_mbps_per_core=20.0), 9),
+    "crossings cost 15 %": (Setting(topologies=2, remote=0.15), 10),
+    "200 machines, 3 topologies": (Setting(machines=200, types=5, topologies=3, skew=0.4), 11),
+    "4 and 8 cores, 3 topologies": (Setting(machines=20, cores=(4, 8), topologies=3), 12),
+}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A plan for one of the cases, beside what it is held against."""
+
+    rate: float
+    #: Fraction of the bound that the plan leaves.
+    gap: float
+    #: A key, and not the machines, is what the bound comes from.
+    key_binds: bool
+    cpu_seconds: float
+    wall_seconds: float
+
+
+@lru_cache(maxsize=64)
+def _answer(case: str, *, weighted: bool) -> Answer:
+    setting, seed = CASES[case]
+    problem = real_problem(replace(setting, weighted=weighted), seed)
+    wall, cpu = time.perf_counter(), time.process_time()
+    planned = api.plan(problem, "penstock")
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    facts, bound = planned.facts, planned.bound
+    gap = 1.0 if facts.gap is None else facts.gap
+    key_binds = bound is not None and bound.hottest_key is not None
+    return Answer(facts.scale or 0.0, gap, key_binds, cpu, wall)
+
+
+def gap_percent(repeats: int, weighted: bool, key_binds: bool) -> Iterator[float]:
+    """Gap to the bound of every case in which a key binds, or in which none does."""
+    del repeats  # plans are the same every time
+    for case in CASES:
+        found = _answer(case, weighted=weighted)
+        if found.key_binds == key_binds:
+            yield 100.0 * found.gap
+
+
+def cpu_seconds(repeats: int) -> Iterator[float]:
+    """CPU time to plan, others' plans and the bound included."""
+    del repeats
+    for case in CASES:
+        for weighted in (False, True):
+            yield _answer(case, weighted=weighted).cpu_seconds
+
+
+def others_ahead_percent(repeats: int, weighted: bool) -> Iterator[float]:
+    """How far the best other scheduler is ahead of ours, of those that place everything."""
+    del repeats
+    for case, (setting, seed) in CASES.items():
+        problem = real_problem(replace(setting, weighted=weighted), seed)
+        names = [n for n, r in schedulers.registered().items() if r.scheduler and n != "penstock"]
+        rows = api.compare(problem, names, budget=lambda: Budget(seconds=30)).rows
+        legal = [r.facts for r in rows if not (r.facts.violations or r.facts.shortfalls)]
+        best = max((f.scale for f in legal if f.scale is not None), default=0.0)
+        yield 100.0 * (best / max(_answer(case, weighted=weighted).rate, 1e-300) - 1.0)
+
+
+def case_by_case() -> Table:
+    """Gaps and seconds of every case, with plain shuffle and with shares."""
+    rows = []
+    for case in CASES:
+        plain, shared = _answer(case, weighted=False), _answer(case, weighted=True)
+        rows.append(
+            [
+                case,
+                "hottest key" if plain.key_binds else "machines",
+                f"{100 * plain.gap:.2f} %",
+                f"{100 * shared.gap:.2f} %",
+                f"{plain.wall_seconds:.1f} s",
+                f"{shared.wall_seconds:.1f} s",
+            ]
+        )
+    columns = ["problem", "bound by", "gap, shuffle", "gap, shares", "time", "time, shares"]
+    reference = 1e3 * _reference_seconds()
+    return Table(f"Realistic problems (a reference loop took {reference:.1f} ms)", columns, rows)
+
+
+def _reference_seconds() -> float:
+    """A loop that takes about 100 ms on an idle computer of today."""
+    began, total = time.perf_counter(), 0.0
+    for i in range(2_000_000):
+        total += i * 0.5
+    return time.perf_counter() - began
