@@ -156,14 +156,15 @@ def _with_movement(problem: Problem, programme: Programme, found: Bound) -> Boun
     from penstock.evaluate.programme import solve
 
     low, high, at = 0.0, found.scale, found.scale
-    best = found
+    best, last = found, found
     for _ in range(_ROUNDS):
-        moving = with_movement(problem, programme, at)
+        moving = with_movement(problem, programme, at, last.ideal_rate)
         solved = solve(moving)
         # No solution at all: no plan carries that much.
         value = 0.0 if solved is None else _safe_value(moving, solved)
-        if solved is not None and max(value, at) < best.scale:
-            best = replace(_read(problem, moving, solved), scale=max(value, at))
+        if solved is not None:
+            last = replace(_read(problem, moving, solved), scale=max(value, at))
+            best = last if last.scale < best.scale else best
         low, high = max(low, min(value, at)), min(high, max(value, at))
         if high <= low * (1.0 + _CLOSE):
             break

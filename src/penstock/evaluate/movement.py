@@ -11,6 +11,16 @@ E_a s_a + E_b s_b; Cauchy's inequality gives the lines). So the tuples kept on m
 are at most a few linear functions of what the type takes in, and the rest crosses: it costs
 e_remote at both ends and goes through a card. E grows with the scale, hence these rows hold for
 every plan of at least the scale they are made for.
+
+All streams together share the machine's points: with z_c = E_c s_c / U and sum z <= 1, what w keeps
+is sum over streams of K_ab z_a z_b, and for any mu >= 0 with mu_a + mu_b >= sqrt(K_ab)
+
+    sum K_ab z_a z_b  <=  sum mu_c^2 z_c
+
+where the streams have no odd cycle. Proof: on sum z = 1 the right side is sum over pairs of
+(mu_c^2 + mu_d^2) z_c z_d / 2 twice; subtracting the left leaves at least the square of (sum over
+one side of mu z, less that over the other side) plus (mu_c - mu_d)^2 z_c z_d for pairs on one side.
+Which mu are best depends on who is where in the solution, so they are chosen for the last one.
 """
 
 from __future__ import annotations
@@ -22,12 +32,14 @@ from scipy import sparse
 
 from penstock.evaluate.capacity import BYTES_PER_MEGABIT
 from penstock.evaluate.programme import Programme
-from penstock.model.arrays import FloatVector, IntVector
+from penstock.model.arrays import FloatMatrix, FloatVector, IntVector
 from penstock.model.flat_stream import FlatStream
 from penstock.model.problem import Problem
 from penstock.model.topology import Grouping
 
 _ALPHAS = (0.2, 0.35, 0.5, 0.65, 0.8)
+#: Multipliers made smaller, one after the other.
+_SWEEPS = 100
 
 
 def can_matter(problem: Problem) -> bool:
@@ -37,13 +49,76 @@ def can_matter(problem: Problem) -> bool:
     )
 
 
-def with_movement(problem: Problem, programme: Programme, scale: float) -> Programme:
-    """The programme for plans of at least ``scale``, with what moves in it."""
+def with_movement(
+    problem: Problem, programme: Programme, scale: float, rate: FloatMatrix
+) -> Programme:
+    """The programme for plans of at least ``scale``, with what moves in it.
+
+    ``rate`` is about what each component does on each type, shape (C, T); a good guess makes the
+    bound tighter, a bad one does not make it wrong.
+    """
     rows = _Rows(problem, programme, scale)
     for stream in problem.streams:
         if stream.grouping is not Grouping.ALL and problem.visits[stream.source] > 0:
             rows.add(stream)
+    rows.share_machines(rate)
     return rows.programme()
+
+
+@dataclass(frozen=True)
+class _KeptStream:
+    """A stream whose two ends share the points of a machine; arrays have an entry per type."""
+
+    source: int
+    target: int
+    #: Column of the tuples kept on each type, and how many a machine full of both ends keeps
+    #: for each product of the parts of its points that they have.
+    columns: IntVector
+    most: FloatVector
+    tuple_bytes: float
+    #: Points saved for each tuple that is kept.
+    points: FloatVector
+
+
+def _without_odd_cycles(streams: list[_KeptStream]) -> list[_KeptStream]:
+    """The streams that can be kept so that components fall into two sides."""
+    side: dict[int, int] = {}
+    group: dict[int, set[int]] = {}
+    found = []
+    for stream in streams:
+        a, b = stream.source, stream.target
+        for c in (a, b):
+            side.setdefault(c, 0)
+            group.setdefault(c, {c})
+        if group[a] is not group[b]:
+            if side[a] == side[b]:
+                for c in group[b]:
+                    side[c] ^= 1
+            group[a] |= group[b]
+            for c in group[b]:
+                group[c] = group[a]
+        if side[a] != side[b]:
+            found.append(stream)
+    return found
+
+
+def _multipliers(ends: list[tuple[int, int]], roots: FloatVector, part: FloatVector) -> FloatVector:
+    """Numbers with mu_a + mu_b >= root for every stream, and sum of part * mu^2 small."""
+    mu = np.zeros(len(part))
+    for (a, b), root in zip(ends, roots.tolist(), strict=True):
+        total = part[a] + part[b]
+        to_a = part[b] / total if total > 0 else 0.5
+        mu[a], mu[b] = max(mu[a], root * to_a), max(mu[b], root * (1.0 - to_a))
+    for _ in range(_SWEEPS):
+        least = np.zeros(len(part))
+        for (a, b), root in zip(ends, roots.tolist(), strict=True):
+            least[a], least[b] = max(least[a], root - mu[b]), max(least[b], root - mu[a])
+        slack = mu - least
+        worst = int((part * (mu**2 - least**2) * (slack > 0)).argmax())
+        if slack[worst] <= 0:
+            break
+        mu[worst] = least[worst]
+    return mu
 
 
 @dataclass
@@ -75,6 +150,7 @@ class _Rows:
         self.entries = _Entries([], [], [])
         self.height = len(programme.right)
         self.right: list[float] = []
+        self.kept_streams: list[_KeptStream] = []
         self.upper: list[float] = []
         #: How the streams into each component are divided.
         self.inputs: dict[int, list[tuple[Grouping, int, float]]] = {}
@@ -117,7 +193,61 @@ class _Rows:
                 from_a = alpha**2 * stream.selectivity * most_b
                 from_b = (1.0 - alpha) ** 2 * into * most_a
                 self._limit(kept, [(x_a, from_a), (x_b, from_b)])
+            self._remember(stream, kept, flow, alike=alike)
         self._charge(stream, kept, x_a, x_b, into if alike else 0.0)
+
+    def _remember(self, stream: FlatStream, kept: IntVector, flow: float, *, alike: bool) -> None:
+        """For the rows in which all streams share a machine."""
+        problem, a, b = self.problem, stream.source, stream.target
+        e = problem.e[:, self.types]
+        arriving = float(problem.visits[b]) if alike else flow
+        work = e[a] * float(problem.visits[a]) * e[b] * arriving * self.scale
+        if not (np.isfinite(work) & (work > 0)).all():
+            return
+        points = problem.e_remote[a, self.types]
+        if alike:
+            points = points + problem.e_remote[b, self.types]
+        most = flow * self.room**2 / work
+        self.kept_streams.append(_KeptStream(a, b, kept, most, stream.tuple_bytes, points))
+
+    def share_machines(self, rate: FloatMatrix) -> None:
+        """Rows in which the streams kept on a machine share its points."""
+        streams = _without_odd_cycles(self.kept_streams)
+        for t, kind in enumerate(self.types.tolist()):
+            room = float(self.room[t])
+            if room <= 0:
+                continue
+            part = np.where(rate[:, kind] > 0, self.problem.e[:, kind], 0.0) * rate[:, kind] / room
+            card = 1.0 if np.isfinite(self.nic[t]) else 0.0
+            for weights in (
+                np.array([s.points[t] for s in streams]),
+                np.array([s.tuple_bytes for s in streams]) * card,
+            ):
+                if not (weights > 0).any():
+                    continue
+                weights /= weights.max()
+                roots = np.sqrt(weights * np.array([s.most[t] for s in streams]))
+                ends = [(s.source, s.target) for s in streams]
+                for guess in (part, np.ones_like(part)):
+                    mu = _multipliers(ends, roots, guess)
+                    self._share_machine(t, kind, streams, weights, mu)
+
+    def _share_machine(
+        self,
+        t: int,
+        kind: int,
+        streams: list[_KeptStream],
+        weights: FloatVector,
+        mu: FloatVector,
+    ) -> None:
+        """weights @ kept <= sum of mu^2 times the parts of the points."""
+        row = self.height + len(self.right)
+        self.right.append(0.0)
+        columns = np.array([s.columns[t] for s in streams])
+        self.entries.put(np.full(len(columns), row), columns, weights)
+        used = np.flatnonzero((mu > 0) & (self.pair[:, kind] >= 0))
+        value = mu[used] ** 2 * self.problem.e[used, kind] / self.room[t]
+        self.entries.put(np.full(len(used), row), self.pair[used, kind], -value)
 
     def _divided_alike(self, b: int) -> bool:
         """Whether an instance of b has the same part of all its streams; else it is not known."""
