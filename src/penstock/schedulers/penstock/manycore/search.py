@@ -44,7 +44,7 @@ _PASSES = 12
 #: Plans made with other numbers of instances, over the present one, and when no more are made.
 _MOST_TRIALS, _FEWEST_TRIALS, _TRIAL_WORK = 60, 6, 1e5
 #: How often what moves is read off a plan.
-_CORRECTIONS = 2
+_CORRECTIONS = 6
 _FACTORS = (1.1, 1.25, 1.5, 2.0, 0.9)
 _GOOD_ENOUGH = 0.99
 #: How far the scale is raised at once where only threads limit.
