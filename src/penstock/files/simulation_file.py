@@ -29,7 +29,10 @@ class _Topology(Strict):
     offered_per_s: NotNegative
     completed_per_s: NotNegative
     latency_p50_ms: _Known
+    latency_p90_ms: _Known = None
     latency_p99_ms: _Known
+    in_flight: NotNegative = 0.0
+    awaiting_timeout: NotNegative = 0.0
 
 
 class _Change(Strict):
@@ -63,8 +66,11 @@ class SimulationFile(FileModel):
     stopped: bool
     warmup_s: NotNegative
     interval_over: str
+    steady: bool = False
     changes: list[_Change] = Field(default_factory=list)
+    remarks: list[str] = Field(default_factory=list)
     figures: dict[str, _Figure]
+    at_least: list[str] = Field(default_factory=list)
     over_time: Annotated[list[_Moment], Field(min_length=1)]
 
 
@@ -84,12 +90,22 @@ class Simulation:
     interval_over: str
     #: Mean and half width of the 95 % interval by path; NaN where it is not known.
     figures: dict[str, tuple[float, float]]
+    #: Paths of the figures that are lower bounds, because tuples are stuck.
+    at_least: frozenset[str]
+    #: What is unfinished, and what the run cannot tell.
+    remarks: tuple[str, ...]
+    #: Whether nothing changes during the scenario.
+    steady: bool
     until_s: tuple[float, ...]
     offered_per_s: tuple[float, ...]
     completed_per_s: tuple[float, ...]
-    #: Of the slowest topology.
+    #: Of the slowest topology; NaN where too few tuples tell.
     p50_ms: tuple[float, ...]
+    p90_ms: tuple[float, ...]
     p99_ms: tuple[float, ...]
+    #: At the end of each moment: all in flight, and those that wait for their time-out.
+    in_flight: tuple[float, ...]
+    awaiting_timeout: tuple[float, ...]
     #: What changes, and when: machines that die, plans that take over.
     changes: tuple[tuple[float, str], ...]
     components: tuple[str, ...]
@@ -125,11 +141,19 @@ def simulation_from(document: Document) -> Simulation:
         warmup_s=file.warmup_s,
         interval_over=file.interval_over,
         figures={path: (_known(f.mean), _known(f.half_width)) for path, f in file.figures.items()},
+        at_least=frozenset(file.at_least),
+        remarks=tuple(file.remarks),
+        steady=file.steady,
         until_s=tuple(moment.until_s for moment in file.over_time),
         offered_per_s=tuple(sum(t.offered_per_s for t in m.topologies) for m in file.over_time),
         completed_per_s=tuple(sum(t.completed_per_s for t in m.topologies) for m in file.over_time),
         p50_ms=tuple(_slowest([t.latency_p50_ms for t in m.topologies]) for m in file.over_time),
+        p90_ms=tuple(_slowest([t.latency_p90_ms for t in m.topologies]) for m in file.over_time),
         p99_ms=tuple(_slowest([t.latency_p99_ms for t in m.topologies]) for m in file.over_time),
+        in_flight=tuple(sum(t.in_flight for t in m.topologies) for m in file.over_time),
+        awaiting_timeout=tuple(
+            sum(t.awaiting_timeout for t in m.topologies) for m in file.over_time
+        ),
         changes=tuple((change.at_s, change.what) for change in file.changes),
         components=components,
         present=np.array([list(m.present.values()) for m in file.over_time]),

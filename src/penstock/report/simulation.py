@@ -14,8 +14,10 @@ from rich.text import Text
 from penstock.files.document import document_of
 from penstock.files.simulation_file import Simulation, simulation_from
 from penstock.report.numbers import UNKNOWN, percent, plain, rate
+from penstock.report.simulation_remarks import percentile_title, simulation_remarks
 from penstock.report.text import MOST_MACHINES_LISTED
 from penstock.simulate.intervals import BATCHES, Interval
+from penstock.simulate.latency import PERCENTILES
 from penstock.simulate.measured import Measured
 from penstock.simulate.results import FLUID, SimResult, number_or_none
 from penstock.simulate.scenario import CutOff, Down, Replace
@@ -59,12 +61,15 @@ def _summary(result: SimResult) -> Table:
         f"{balance.given_up:,} given up + {balance.in_flight:,} in flight + "
         f"{balance.at_source:,} at the source",
     )
+    if balance.awaiting_timeout:
+        waiting = f"{balance.awaiting_timeout:,} of those in flight wait for their time-out"
+        grid.add_row("unfinished", f"{balance.in_flight + balance.at_source:,}; {waiting}")
     return grid
 
 
 def _topologies(result: SimResult) -> Table:
     table = _table(
-        "topology", "offered/s", "completed/s", "latency ms", "p50", "p90", "p99", "p99.9",
+        "topology", "offered/s", "completed/s", "latency ms", *map(percentile_title, PERCENTILES),
         "timed out/s", "lost/s",
     )  # fmt: skip
     for one in result.measured.topologies:
@@ -74,10 +79,7 @@ def _topologies(result: SimResult) -> Table:
             rate(one.offered_per_s),
             _figure(result, f"{path}.completed_per_s"),
             _figure(result, f"{path}.latency_ms"),
-            *(
-                _ms(result.interval(f"{path}.latency_{part}_ms").mean)
-                for part in ("p50", "p90", "p99", "p999")
-            ),
+            *(_percentile(result, f"{path}.latency_{name}_ms") for name in PERCENTILES),
             rate(result.interval(f"{path}.timed_out_per_s").mean),
             rate(result.interval(f"{path}.lost_per_s").mean),
         )
@@ -125,29 +127,6 @@ def _network(result: SimResult) -> Table:
     return table
 
 
-def simulation_remarks(result: SimResult) -> list[str]:
-    """What the reader must know."""
-    remarks = []
-    if result.stopped:
-        remarks.append("stopped early: these are the results so far")
-    for one in result.measured.topologies:
-        short = one.completed_per_s < 0.98 * one.offered_per_s
-        if short and one.at_source > 1 and result.scenario.offered.in_flight is None:
-            remarks.append(
-                f"{one.topology} falls behind: {rate(one.at_source)} tuples wait at its source "
-                "at the end, so latencies grow with the length of the run"
-            )
-    if result.scenario.tuples_per_batch > 1:
-        batch = result.scenario.tuples_per_batch
-        remarks.append(
-            f"{batch} tuples were simulated as one: rates hold, latencies are about "
-            f"{batch} service times too long"
-        )
-    if result.model == FLUID:
-        remarks.append("a liquid knows no chance: no percentiles, and no queues below saturation")
-    return remarks
-
-
 def simulation_to_dict(result: SimResult) -> dict[str, object]:
     """The result as ``--json`` prints it."""
     intervals = {
@@ -166,9 +145,12 @@ def simulation_to_dict(result: SimResult) -> dict[str, object]:
         "events": result.events,
         "stopped": result.stopped,
         "warmup_s": result.warmup_s,
+        "steady": result.is_steady,
         "changes": [{"at_s": at_s, "what": what} for at_s, what in _changes(result)],
         "interval_over": "runs" if len(result.runs) > 1 else "batches",
         "figures": intervals,
+        "at_least": sorted(result.at_least),
+        "remarks": simulation_remarks(result),
         "balance": {**asdict(result.balance), "missing": result.balance.missing},
         "measured": _plain(asdict(result.measured)),
         "over_time": [_moment(one) for one in result.over_time],
@@ -227,10 +209,17 @@ def _figure(result: SimResult, path: str) -> str:
     if not np.isfinite(found.mean):
         return UNKNOWN
     mean = rate(found.mean) if found.mean >= 1000 else plain(found.mean)
+    if path in result.at_least:
+        return f"≥ {mean}"
     if found.half_width is None or not np.isfinite(found.half_width):
         return mean
     width = found.half_width
     return f"{mean} ± {f'{width:,.0f}' if width >= 10 else plain(width, 2)}"
+
+
+def _percentile(result: SimResult, path: str) -> str:
+    known = _ms(result.interval(path).mean)
+    return f"≥ {known}" if path in result.at_least else known
 
 
 def _ms(value: float) -> str:
@@ -261,7 +250,7 @@ def comparison_rows(rows: Sequence[tuple[str, SimResult | None]]) -> Table:
             rate(sum(t.offered_per_s for t in measured.topologies)),
             _figure(result, "completed_per_s"),
             _figure(result, f"topologies.{worst.topology}.latency_ms"),
-            _ms(worst.latency_p99_ms),
+            _percentile(result, f"topologies.{worst.topology}.latency_p99_ms"),
             percent(max(m.utilisation for m in measured.machines)),
         )
     return table

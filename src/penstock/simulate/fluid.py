@@ -226,6 +226,7 @@ class Fluid:
                 "replayed": none,
                 "late": none,
                 "live": live,
+                "awaiting_timeout": none,
             },
             latency_s=self.in_flight_s.copy(),
             at_source=at_source,
@@ -234,6 +235,8 @@ class Fluid:
             hop_bytes=self.hops.bytes * part,
             grown_at=_NO_COUNTS,
             grown_by=_NO_COUNTS,
+            aged_at=_NO_COUNTS,
+            aged_by=_NO_COUNTS,
         )
 
 

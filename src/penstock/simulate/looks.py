@@ -9,12 +9,15 @@ import numpy as np
 from penstock.model.arrays import FloatVector, IntVector, sum_by
 from penstock.simulate.records import Records
 from penstock.simulate.samples import Sample
+from penstock.simulate.unfinished import count_ages
 from penstock.simulate.world import World
 
 #: Counters of instances that add up over a component.
 _COUNTED = ("came", "done", "lost", "started")
 _TIMED = ("waited_s", "stayed_s", "present_s")
-_OF_TOPOLOGIES = ("offered", "completed", "lost", "timed_out", "replayed", "late", "live")
+_OF_TOPOLOGIES = (
+    "offered", "completed", "lost", "timed_out", "replayed", "late", "live", "awaiting_timeout",
+)  # fmt: skip
 
 
 @dataclass
@@ -50,6 +53,9 @@ def look(w: World, carried: Carried) -> Sample:
     """The counters now."""
     now_s = float(w.record["now_s"])
     carried.pay_fixed(now_s, w.machines["up"])
+    count_ages(w.record)
+    ages = w.ages["value"]
+    aged_at = np.flatnonzero(ages)
     instances = w.instances
     size = len(carried.components["done"])
     components = {
@@ -77,6 +83,8 @@ def look(w: World, carried: Carried) -> Sample:
         hop_bytes=w.hops["bytes"].copy(),
         grown_at=at,
         grown_by=grown[at],
+        aged_at=aged_at,
+        aged_by=ages[aged_at],
     )
 
 

@@ -10,12 +10,16 @@ import numpy as np
 from penstock.model.arrays import FloatVector
 from penstock.model.cluster import Hop
 from penstock.simulate.histogram import percentile_s
+from penstock.simulate.latency import PERCENTILES, is_told, latency_of
 from penstock.simulate.samples import Sample, Samples
 
 
 @dataclass(frozen=True, slots=True)
 class TopologyFigures:
-    """Latency is from when a tuple was due at its source until all that came of it was done."""
+    """Latency is from when a tuple was due at its source until all that came of it was done.
+
+    Unfinished tuples count in it, and percentiles that nobody can tell are NaN: :mod:`.latency`.
+    """
 
     topology: str
     offered_per_s: float
@@ -30,6 +34,12 @@ class TopologyFigures:
     replayed_per_s: float
     #: Tuples due that their spout has not taken yet, at the end.
     at_source: float
+    #: Tuples emitted and neither completed, lost nor timed out, at the end.
+    in_flight: float
+    #: Those of them that have lost a part, so that only their time-out can end them.
+    awaiting_timeout: float
+    #: Which latencies are lower bounds, because of unfinished tuples: ``latency_p99_ms``.
+    at_least: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +95,13 @@ def measure(samples: Samples, first: int, last: int) -> Measured:
     """What happened between the looks of these numbers."""
     a, b = samples.looks[first], samples.looks[last]
     seconds = b.time_s - a.time_s
-    histogram = samples.histogram(first, last)
+    histogram, ages = samples.histogram(first, last), samples.ages(last)
     components = _components(samples, a, b, seconds, histogram)
     counts = samples.problem.counts_for_throughput.tolist()
     return Measured(
         from_s=a.time_s,
         until_s=b.time_s,
-        topologies=_topologies(samples, a, b, seconds, histogram),
+        topologies=_topologies(samples, a, b, histogram, ages),
         components=components,
         throughput_per_s=sum(
             c.processed_per_s for c, known in zip(components, counts, strict=True) if known
@@ -103,29 +113,34 @@ def measure(samples: Samples, first: int, last: int) -> Measured:
 
 
 def _topologies(
-    samples: Samples, a: Sample, b: Sample, seconds: float, histogram: np.ndarray
+    samples: Samples, a: Sample, b: Sample, histogram: np.ndarray, ages: np.ndarray
 ) -> tuple[TopologyFigures, ...]:
     batch, components = samples.scenario.tuples_per_batch, len(samples.problem.components)
-    grown = {name: (b.topologies[name] - a.topologies[name]) * batch for name in b.topologies}
+    seconds = b.time_s - a.time_s
+    grown = {name: b.topologies[name] - a.topologies[name] for name in b.topologies}
+    per_s = {name: values * batch / seconds for name, values in grown.items()}
     figures = []
     for t, topology in enumerate(samples.problem.topologies):
+        sum_s = float(b.latency_s[t] - a.latency_s[t])
         completed = float(grown["completed"][t])
-        latency = float(b.latency_s[t] - a.latency_s[t]) * batch
-        p50, p90, p99, p999 = (_ms(histogram[components + t], p) for p in (0.5, 0.9, 0.99, 0.999))
+        latency = latency_of(completed, sum_s, histogram[components + t], ages[t], seconds)
         figures.append(
             TopologyFigures(
                 topology.name,
-                grown["offered"][t] / seconds,
-                completed / seconds,
-                1e3 * latency / completed if completed else nan,
-                p50,
-                p90,
-                p99,
-                p999,
-                grown["lost"][t] / seconds,
-                grown["timed_out"][t] / seconds,
-                grown["replayed"][t] / seconds,
+                float(per_s["offered"][t]),
+                float(per_s["completed"][t]),
+                latency.mean_ms,
+                latency.p50_ms,
+                latency.p90_ms,
+                latency.p99_ms,
+                latency.p999_ms,
+                float(per_s["lost"][t]),
+                float(per_s["timed_out"][t]),
+                float(per_s["replayed"][t]),
                 float(b.at_source[t] * batch),
+                float(b.topologies["live"][t] * batch),
+                float(b.topologies["awaiting_timeout"][t] * batch),
+                latency.at_least,
             )
         )
     return tuple(figures)
@@ -142,8 +157,8 @@ def _components(
             float(grown["done"][c]) * batch / seconds,
             1e3 * _over(grown["waited_s"][c], grown["started"][c]),
             1e3 * _over(grown["stayed_s"][c], grown["done"][c]),
-            _ms(histogram[c], 0.5),
-            _ms(histogram[c], 0.99),
+            _ms(histogram[c], "p50", seconds),
+            _ms(histogram[c], "p99", seconds),
             float(grown["present_s"][c]) * batch / seconds,
             float(grown["lost"][c]) * batch / seconds,
         )
@@ -191,6 +206,8 @@ def _over(total: float, number: float) -> float:
     return float(total) / float(number) if number else nan
 
 
-def _ms(counts: np.ndarray, part: float) -> float:
-    found = percentile_s(counts, part)
+def _ms(counts: np.ndarray, percentile: str, seconds: float) -> float:
+    if not is_told(percentile, int(counts.sum()), seconds):
+        return nan
+    found = percentile_s(counts, PERCENTILES[percentile])
     return nan if found is None else 1e3 * found

@@ -141,6 +141,7 @@ TOPOLOGY = _record(
     ("replayed", _I),
     ("late", _I),
     ("live", _I),  # roots that are neither completed, lost nor timed out
+    ("awaiting_timeout", _I),  # of these, with something lost; counted at each look
     ("latency_s", _F),
 )
 
@@ -200,6 +201,7 @@ TABLES = {
     "dirty_list": NUMBER,
     "generators": GENERATOR,
     "histogram": NUMBER,  # latencies: components, then topologies
+    "ages": NUMBER,  # of unfinished tuples at the last look, topology by topology
 }
 
 #: The one record that compiled code is given: what there is once, and where the tables are.

@@ -9,15 +9,18 @@ from math import isfinite, nan
 
 import numpy as np
 
+from penstock.model.arrays import FloatVector
 from penstock.model.problem import Problem
 from penstock.simulate.intervals import BATCHES, Interval, interval
 from penstock.simulate.measured import Measured, measure, utilisation
 from penstock.simulate.patterns import Steady
 from penstock.simulate.samples import Samples
 from penstock.simulate.scenario import Scenario
-from penstock.simulate.warmup import looks_to_cut
+from penstock.simulate.warmup import looks_to_cut, most_looks_to_cut
 
 ENGINE, FLUID = "engine", "fluid"
+#: Tuples in the system still grow if the second half has so many times those of the first.
+_GROWS = 1.1
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,8 @@ class Balance:
     given_up: int
     in_flight: int
     at_source: int
+    #: Of those in flight: something of them is lost, and they wait for their time-out.
+    awaiting_timeout: int = 0
 
     @property
     def missing(self) -> int:
@@ -56,10 +61,32 @@ class SimResult:
         if asked is not None:
             times = [look.time_s for look in looks]
             return min(int(np.searchsorted(times, asked - 1e-9)), last)
-        if self.scenario.changes or not isinstance(self.scenario.offered.pattern, Steady):
+        if not self.is_steady:
             return 0  # nothing settles where things change
-        present = np.mean([_present(run)[: last + 2] for run in self.runs], axis=0)
-        return min(looks_to_cut(present), last)
+        return min(looks_to_cut(self._present), last)
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether nothing changes during the scenario."""
+        return not self.scenario.changes and isinstance(self.scenario.offered.pattern, Steady)
+
+    @cached_property
+    def still_settling(self) -> bool:
+        """Whether MSER-5 cut as much as it may, and what is left still grows."""
+        present = self._present
+        if self.scenario.warmup_s is not None or not self.is_steady or len(present) < 4:
+            return False
+        if self.first_look < most_looks_to_cut(len(present)):
+            return False
+        settled = present[self.first_look :]
+        half = len(settled) // 2
+        return bool(settled[half:].mean() > _GROWS * settled[:half].mean())
+
+    @cached_property
+    def _present(self) -> FloatVector:
+        """Tuples in the system at each look, the mean of all runs."""
+        looks = min(len(run.looks) for run in self.runs)
+        return np.mean([_present(run)[:looks] for run in self.runs], axis=0)
 
     @cached_property
     def warmup_s(self) -> float:
@@ -100,6 +127,16 @@ class SimResult:
         return self.intervals[path]
 
     @cached_property
+    def at_least(self) -> frozenset[str]:
+        """Paths of the figures that are lower bounds, in one run or more."""
+        return frozenset(
+            f"topologies.{one.topology}.{name}"
+            for measured in self.each
+            for one in measured.topologies
+            for name in one.at_least
+        )
+
+    @cached_property
     def balance(self) -> Balance:
         """Of the first run, in simulated tuples (or batches of them)."""
         last = self.runs[0].looks[-1]
@@ -111,6 +148,7 @@ class SimResult:
             given_up=total["timed_out"] - total["replayed"],
             in_flight=total["live"],
             at_source=int(last.at_source.sum()),
+            awaiting_timeout=total["awaiting_timeout"],
         )
 
     @property
@@ -146,7 +184,11 @@ def figures_of(measured: Measured) -> dict[str, float]:
         for one in getattr(measured, group):
             name, *numbers = fields(one)
             where = f"{group}.{getattr(one, name.name)}"
-            found |= {f"{where}.{number.name}": getattr(one, number.name) for number in numbers}
+            found |= {
+                f"{where}.{number.name}": getattr(one, number.name)
+                for number in numbers
+                if number.name != "at_least"
+            }
     return found
 
 

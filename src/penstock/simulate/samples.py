@@ -34,6 +34,9 @@ class Sample:
     #: Where the histograms have grown since the last look, and by how much.
     grown_at: IntVector
     grown_by: IntVector
+    #: Ages of the tuples that are unfinished now: where the histograms are not 0, and how many.
+    aged_at: IntVector
+    aged_by: IntVector
 
 
 @dataclass(frozen=True)
@@ -51,4 +54,11 @@ class Samples:
         total = np.zeros(rows * BUCKETS, np.int64)
         for sample in self.looks[first + 1 : last + 1]:
             total[sample.grown_at] += sample.grown_by
+        return total.reshape(rows, BUCKETS)
+
+    def ages(self, last: int) -> IntMatrix:
+        """How old the unfinished tuples are at a look, shape (topologies, buckets)."""
+        rows = len(self.problem.topologies)
+        total = np.zeros(rows * BUCKETS, np.int64)
+        total[self.looks[last].aged_at] = self.looks[last].aged_by
         return total.reshape(rows, BUCKETS)

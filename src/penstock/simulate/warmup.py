@@ -16,7 +16,7 @@ _BY = 5
 
 def looks_to_cut(present: FloatVector) -> int:
     """How many of the looks at the beginning are not counted."""
-    by = _BY if len(present) >= 4 * _BY else 1
+    by = _group_size(len(present))
     groups = len(present) // by
     means = present[: groups * by].reshape(groups, by).mean(axis=1)
     best, least = 0, np.inf
@@ -26,3 +26,13 @@ def looks_to_cut(present: FloatVector) -> int:
         if score < least:
             best, least = cut, score
     return best * by
+
+
+def most_looks_to_cut(looks: int) -> int:
+    """The most that is ever cut of so many looks; a run that is cut there is too short."""
+    by = _group_size(looks)
+    return looks // by // 2 * by
+
+
+def _group_size(looks: int) -> int:
+    return _BY if looks >= 4 * _BY else 1

@@ -103,6 +103,7 @@ def build_world(
         hops=np.zeros(hop_s.shape[1], HOP),
         transit=np.zeros(_FIRST_NODES, TRANSIT),
         histogram=np.zeros(rows * BUCKETS, NUMBER),
+        ages=np.zeros(len(problem.topologies) * BUCKETS, NUMBER),
         **placed_tables(problem, network, scenario, machines, seed),
     )
     record = world.record

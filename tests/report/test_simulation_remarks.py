@@ -1,0 +1,78 @@
+"""A simulation says what is unfinished and what it is too short for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from tests.builders import build, cluster, place, profile, topology
+from tests.simulate.runs import calm, simulated
+
+from penstock.report.simulation import recorded, simulation_to_dict
+from penstock.report.simulation_remarks import simulation_remarks
+from penstock.simulate.results import SimResult
+from penstock.simulate.scenario import Down, Offered, Scenario, ServiceTime
+
+
+def run(scenario: Scenario, seed: int = 0) -> SimResult:
+    """a sends to b, which carries 100 tuples/s."""
+    problem = build(topology("a>b"), cluster(M1=2), profile(a=0.0, b=1.0, on=("M1",)))
+    return simulated(problem, place(problem, "a M1-1", "b M1-2"), scenario, seed=seed)
+
+
+def test_a_run_that_ends_before_the_time_out_says_so():
+    result = run(calm(50, 40, changes=(Down(20.0, "M1-2", 30.0),)))
+    waiting, too_short, *_ = simulation_remarks(result)
+    assert waiting.startswith("500 tuples in flight lost a part on the way and can only time out")
+    assert "the run ends at 40 s" in too_short
+    assert "when M1-2 went down time out until 60 s" in too_short
+    assert "--seconds 70" in too_short
+
+
+def test_lower_bounds_and_remarks_are_written_and_read_again():
+    result = run(calm(50, 40, changes=(Down(20.0, "M1-2", 30.0),)))
+    written, read = simulation_to_dict(result), recorded(result)
+    assert "topologies.t.latency_p99_ms" in written["at_least"]
+    assert written["balance"]["awaiting_timeout"] == 500
+    assert read.at_least == set(written["at_least"])
+    assert list(read.remarks) == simulation_remarks(result)
+
+
+def test_tuples_that_wait_for_a_time_out_are_not_called_a_backlog():
+    result = run(calm(50, 40, changes=(Down(20.0, "M1-2", 30.0),)))
+    assert not any("falls behind" in remark for remark in simulation_remarks(result))
+
+
+def test_a_backlog_is_told_wherever_it_queues():
+    [behind, *_] = simulation_remarks(run(calm(150, 60, queue_limit=None)))
+    # 50/s more than b carries for 60 s, all in its queue, and one in its hands.
+    assert behind.startswith("t falls behind: 3,001 tuples are queued at the end, 0 of them at the")
+
+
+@pytest.mark.parametrize(
+    ("tuples", "left_out"),
+    [(900, "p99, which needs 1,000 tuples: 900 of t"), (3_000, "p99.9, which needs 10,000 tuples")],
+)
+def test_percentiles_left_out_are_named_with_what_they_need(tuples, left_out):
+    [remark] = simulation_remarks(run(calm(50, tuples / 50)))
+    assert f"too short for {left_out}" in remark
+
+
+def test_a_run_long_enough_for_everything_says_nothing():
+    assert simulation_remarks(run(calm(50, 250))) == []
+
+
+def test_a_run_stopped_during_its_warm_up_says_so():
+    result = run(calm(50, 100, warmup_s=80.0))
+    cut = replace(result.runs[0], looks=result.runs[0].looks[:50], stopped=True)
+    stopped = simulation_remarks(replace(result, runs=(cut,)))
+    assert stopped[0].startswith("stopped early")
+    assert "ended at 49 s, before its warm-up of 80 s was over" in stopped[1]
+
+
+def test_a_run_that_has_not_settled_says_so():
+    """M/M/1 at a load of 0.99 takes a quarter of an hour to fill; this minute is all growth."""
+    offered = Offered(None, 99.0)
+    scenario = calm(1, 60, warmup_s=None, service=ServiceTime(), queue_limit=None, offered=offered)
+    remark, *_ = simulation_remarks(run(scenario, seed=7))
+    assert remark.startswith("too short: the number of tuples in flight still grows after 60 s")
