@@ -26,12 +26,16 @@ from penstock.report.simulation import recorded
 from penstock.report.story import Findings, Rival, build
 from penstock.schedulers.base import Budget
 from penstock.simulate.compiled import has_numba
+from penstock.simulate.load_curve import LoadCurve, load_curve
 from penstock.simulate.scenario import Scenario
 from penstock.simulate.variants import offering, shortened
 
 DEFAULT_RIVALS = ("default", "rstorm", "hetero", "penstock")
-#: Tuples that all components together handle in one simulation, at most: some ten seconds of work.
-_MOST_TUPLES = 4_000_000
+#: Tuples that all components together handle when a plan is simulated, at most: ten million are
+#: some ten seconds of work. The plan the report is about gets more than those it is compared with.
+_MOST_TUPLES, _MOST_TUPLES_OF_RIVALS = 15_000_000, 4_000_000
+#: The same for all points of its load curve.
+_CURVE_TUPLES = 10_000_000
 #: A simulation shorter than this says nothing.
 _LEAST_SECONDS = 1.0
 
@@ -145,7 +149,11 @@ def _findings(
         _check_fits(simulation, plan)
     elif has_rate and wanted.simulate and not wanted.stop():
         wanted.progress("simulating")
-        simulation, source = _simulated(plan, wanted, remarks), Source.RUN
+        simulation, source = _simulated(plan, wanted, remarks, _MOST_TUPLES), Source.RUN
+    curve = None
+    if has_rate and wanted.simulate and not wanted.stop():
+        wanted.progress("simulating latency against load")
+        curve = _load_curve(plan, wanted)
     _, judged = predict(plan.problem, plan.placement)
     return Findings(
         plan=plan,
@@ -159,6 +167,7 @@ def _findings(
         changes=None if before is None else diff(before, plan),
         simulation=simulation,
         simulation_source=source,
+        load_curve=curve,
         remarks=tuple(remarks.texts),
     )
 
@@ -208,18 +217,18 @@ def _rival(
     first = found[0].plan
     if first is not None and first.predicted.scale and wanted.simulate and not wanted.stop():
         wanted.progress(f"simulating the plan of {name}")
-        simulated = _simulated(first, wanted, remarks)
+        simulated = _simulated(first, wanted, remarks, _MOST_TUPLES_OF_RIVALS)
     return Rival(name, tuple(one.facts for one in found), simulated)
 
 
-def _simulated(plan: Plan, wanted: Wanted, remarks: _Remarks) -> Simulation | None:
+def _simulated(plan: Plan, wanted: Wanted, remarks: _Remarks, tuples: int) -> Simulation | None:
     """A calm minute, or as much of it as takes some seconds; ``None`` where that is too little."""
     if not has_numba():
         remarks("not simulated, because numba is not installed: pip install 'penstock[simulate]'")
         return None
     per_s = LOAD * (plan.predicted.throughput_per_s or 0.0)
     scenario = offering(Scenario(), of_sustainable=LOAD)
-    seconds = min(scenario.duration_s, _MOST_TUPLES / (max(per_s, 1e-9) * wanted.runs))
+    seconds = min(scenario.duration_s, tuples / (max(per_s, 1e-9) * wanted.runs))
     if seconds < _LEAST_SECONDS:
         remarks("not simulated, because of its high rate: penstock simulate does it, with patience")
         return None
@@ -230,6 +239,15 @@ def _simulated(plan: Plan, wanted: Wanted, remarks: _Remarks) -> Simulation | No
         remarks("stopped early: not simulated")
         return None
     return recorded(result)
+
+
+def _load_curve(plan: Plan, wanted: Wanted) -> LoadCurve | None:
+    """Latency at several loads; ``None`` where there is nothing to simulate with."""
+    if not has_numba():
+        return None
+    return load_curve(
+        plan.problem, plan.placement, tuples=_CURVE_TUPLES, seed=wanted.seed, stop=wanted.stop
+    )
 
 
 def _check_fits(simulation: Simulation, plan: Plan) -> None:

@@ -73,7 +73,11 @@ def test_plans_are_simulated_here(run, plans):
     code, out, err = run("report hetero.json --schedulers default --seeds 1 --runs 2 --markdown")
     assert (code, err) == (0, "")
     assert "95 % interval over 2 runs" in out
-    assert "## Over time" in out
+    assert "## Simulation" in out
+    assert "p99 against load" in out
+    # A calm minute has nothing to show over time.
+    assert "Nothing changes during it" in out
+    assert "Rates, latency and CPU over the simulated time" not in out
 
 
 @pytest.mark.parametrize(

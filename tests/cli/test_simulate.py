@@ -125,3 +125,42 @@ def test_without_numba_the_remedy_is_said(run, plans, monkeypatch):
     assert (code, out) == (1, "")
     assert err == "error: numba is not installed: pip install 'penstock[simulate]'\n"
     assert run("simulate hetero.json --fluid")[0] == 0
+
+
+def test_a_load_curve_as_text_json_and_picture(run, plans):
+    pytest.importorskip("matplotlib")
+    command = "simulate hetero.json --loads 50%,0.8 --seconds 30"
+    code, out, err = run(f"{command} --svg curve.svg -o curve.json")
+    assert code == 0, err
+    assert "latency against load" in out
+    assert [line[:4] for line in out.splitlines() if line[2:4] == " %"] == ["50 %", "80 %"]
+    found = json.loads(Path("curve.json").read_text(encoding="utf-8"))
+    assert [point["load"] for point in found["points"]] == [0.5, 0.8]
+    p50, p80 = (point["topologies"][0]["latency_p99_ms"]["mean"] for point in found["points"])
+    assert p50 < p80
+    assert "p99 against load" in Path("curve.svg").read_text(encoding="utf-8")
+    assert json.loads(run(f"{command} --json")[1]) == found
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--load-curve --load 0.5", "--load-curve goes without"),
+        ("--loads 50,60", "--loads 50: write parts of the sustainable rate, as 0.9 or 90%"),
+        ("--loads high", "--loads high: write parts"),
+    ],
+)
+def test_a_load_curve_that_makes_no_sense_is_refused(run, plans, options, message):
+    code, out, err = run(f"simulate hetero.json {options}")
+    assert (code, out) == (2, "")
+    assert message in err
+
+
+def test_tuples_stuck_at_a_dead_machine_are_told(run, plans):
+    scenario = f"{HEAD}duration_s: 20\nchanges: [{{at_s: 10, down: M3-1}}]\n"
+    Path("dies.yaml").write_text(scenario, encoding="utf-8")
+    code, out, _ = run("simulate hetero.json -s dies.yaml")
+    assert code == 0
+    assert "wait for their time-out" in out
+    assert "≥" in out
+    assert "too short: the run ends at 20 s" in out

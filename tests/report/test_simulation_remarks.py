@@ -6,10 +6,14 @@ from dataclasses import replace
 
 import pytest
 from tests.builders import build, cluster, place, profile, topology
+from tests.report.reports import small_findings
 from tests.simulate.runs import calm, simulated
 
+from penstock.report.page import Figure, Items, KeyFigures
 from penstock.report.simulation import recorded, simulation_to_dict
 from penstock.report.simulation_remarks import simulation_remarks
+from penstock.report.story import build as build_report
+from penstock.report.story.over_time import latency_lines, over_time_figure
 from penstock.simulate.results import SimResult
 from penstock.simulate.scenario import Down, Offered, Scenario, ServiceTime
 
@@ -76,3 +80,47 @@ def test_a_run_that_has_not_settled_says_so():
     scenario = calm(1, 60, warmup_s=None, service=ServiceTime(), queue_limit=None, offered=offered)
     remark, *_ = simulation_remarks(run(scenario, seed=7))
     assert remark.startswith("too short: the number of tuples in flight still grows after 60 s")
+
+
+def simulation_section(scenario: Scenario):
+    """The report's section about a run of that scenario."""
+    result = run(scenario)
+    findings = replace(small_findings(), simulation=recorded(result))
+    return next(s for s in build_report(findings).sections if s.title == "Simulation")
+
+
+def test_a_report_draws_over_time_only_what_changes():
+    calm_one = simulation_section(calm(50, 30))
+    assert not [block for block in calm_one.blocks if isinstance(block, Figure)]
+    eventful = simulation_section(calm(50, 30, changes=(Down(10.0, "M1-2"),)))
+    [figure] = [block for block in eventful.blocks if isinstance(block, Figure)]
+    assert figure.data is not None
+
+
+def test_a_report_says_what_is_unfinished_and_which_figures_are_lower_bounds():
+    section = simulation_section(calm(50, 40, changes=(Down(20.0, "M1-2", 30.0),)))
+    [figures] = [block for block in section.blocks if isinstance(block, KeyFigures)]
+    about = {figure.name: figure.about for figure in figures.figures}
+    assert "at least" in about["99 % within"]
+    assert "at least" not in about["Half within"]
+    assert "99.9 % within" not in about  # of 2,000 tuples
+    [notes] = [block for block in section.blocks if isinstance(block, Items)]
+    assert any("too short" in str(item).lower() for item in notes.items)
+
+
+@pytest.mark.parametrize(
+    ("per_s", "lines"), [(99.0, ["p50"]), (400.0, ["p50", "p90"]), (2000.0, ["p50", "p99"])]
+)
+def test_over_time_shows_the_percentile_that_a_sample_supports(per_s, lines):
+    """A second of 99 tuples has a median; p90 takes 100, p99 1,000."""
+    problem = build(topology("a>b"), cluster(M1=2), profile(a=0.0, b=0.01, on=("M1",)))
+    placement = place(problem, "a M1-1", "b M1-2")
+    one = recorded(simulated(problem, placement, calm(per_s, 5)))
+    table = over_time_figure(one).data
+    known = [
+        column.name.removeprefix("latency ")
+        for k, column in enumerate(table.columns)
+        if column.name.startswith("latency") and table.rows[2][k] is not None
+    ]
+    assert [name for name, _ in latency_lines(one)] == lines
+    assert set(lines) <= set(known)

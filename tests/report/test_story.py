@@ -61,7 +61,7 @@ def test_the_answer_comes_first_and_how_it_was_made_last():
     titles = [s.title for s in build(replace(small_findings(), made=made)).sections]
     assert titles == [
         *("The answer", "The topology", "The machines", "Where the limit is", "Before and after"),
-        *("Schedulers compared", "Over time", "How this was made"),
+        *("Schedulers compared", "Simulation", "How this was made"),
     ]
 
 
@@ -120,7 +120,7 @@ def test_schedulers_have_a_spread_over_their_seeds():
 
 
 def test_a_simulation_from_a_file_is_marked():
-    figures = key_figures(small_report(), "Over time")
+    figures = key_figures(small_report(), "Simulation")
     assert {number.source for number in figures.values()} == {Source.GIVEN}
     assert figures["99 % within"].value == 90.0
     assert "90‡" in VIEWS["markdown"](small_report())

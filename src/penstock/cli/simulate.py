@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -11,7 +10,9 @@ import typer
 
 from penstock import api
 from penstock.cli import options
+from penstock.cli.load_curve import parse_loads, simulate_load_curve
 from penstock.cli.output import say, show, write_file, write_json
+from penstock.cli.watch import Watch
 from penstock.errors import EXIT_DONE, EXIT_INTERRUPTED, InputError, UsageError
 from penstock.files.store import load
 from penstock.files.writer import to_json
@@ -23,9 +24,6 @@ from penstock.report.story.over_time import over_time_figure
 from penstock.simulate.compiled import is_compiled, require_numba
 from penstock.simulate.results import SimResult
 from penstock.simulate.scenario import Scenario
-
-_FIRST_WORD_AFTER_S = 3.0
-_SAY_EVERY_S = 5.0
 
 
 def command(
@@ -44,6 +42,13 @@ def command(
     saturate: Annotated[
         bool, typer.Option("--saturate", help="Offer as much as goes through.")
     ] = False,
+    load_curve: Annotated[
+        bool,
+        typer.Option("--load-curve", help="p99 against load, at 50 to 95 % of the rate."),
+    ] = False,
+    loads: Annotated[
+        str | None, typer.Option("--loads", help="Loads of the curve: 0.5,0.9 or 50%,90%.")
+    ] = None,
     seconds: Annotated[
         float | None, typer.Option("--seconds", help="Simulated time, in place of the scenario's.")
     ] = None,
@@ -52,27 +57,37 @@ def command(
         bool, typer.Option("--fluid", help="The fluid model: very large clusters, no chance.")
     ] = False,
     seed: options.Seed = 0,
-    svg: Annotated[Path | None, typer.Option("--svg", help="Draw what happens over time.")] = None,
+    svg: Annotated[
+        Path | None, typer.Option("--svg", help="Draw what happens over time, or the load curve.")
+    ] = None,
     out: options.Out = None,
     as_json: options.Json = False,
 ) -> int:
     """Simulate a plan: throughput, latency percentiles, queues, CPU, tuples lost, over time.
 
     \b
-    penstock simulate plan.json --load 0.9 --runs 5
+    penstock simulate plan.json --scenario machine-dies.yaml --svg over-time.svg
 
     \b
-    penstock simulate plan.json --scenario machine-dies.yaml --svg over-time.svg
+    penstock simulate plan.json --load-curve --svg p99-against-load.svg
     """
+    curve = load_curve or loads is not None
+    if curve and (fluid or saturate or offered is not None or load_ is not None or runs > 1):
+        raise UsageError("--load-curve goes without --offered, --load, --saturate, --runs, --fluid")
+    at_loads = parse_loads(loads)
     if not fluid:
         require_numba()
     if svg:
         require_charts()
     loaded = options.load_plan(plan)
     wanted = _scenario(scenario, loaded, offered, load_, saturate, seconds)
-    watch = _Watch()
+    watch = Watch("Ctrl-C ends with the results so far")
     if not fluid and not is_compiled():
         say("compiling the engine, once; this takes some ten seconds")
+    if curve:
+        return simulate_load_curve(
+            loaded, wanted, at_loads, seconds=seconds, seed=seed, svg=svg, out=out, as_json=as_json
+        )
     with options.stoppable_budget(stopping="ending with the results so far") as budget:
         try:
             result = api.simulate(
@@ -132,16 +147,3 @@ def _scenario(
     if offered is not None or part is not None:
         return offering(wanted, per_s=offered, of_sustainable=part)
     return wanted
-
-
-class _Watch:
-    """Says on stderr how far it is, when it takes long."""
-
-    def __init__(self) -> None:
-        self._next = time.monotonic() + _FIRST_WORD_AFTER_S
-
-    def see(self, part: float) -> None:
-        now = time.monotonic()
-        if now >= self._next:
-            say(f"{100 * part:.0f} % simulated; Ctrl-C ends with the results so far")
-            self._next = now + _SAY_EVERY_S

@@ -49,11 +49,13 @@ def _summary(result: SimResult) -> Table:
     grid.add_row("counted", f"from {result.warmup_s:g} s on ({rule})")
     over = "runs" if len(result.runs) > 1 else f"{BATCHES} parts of the run"
     grid.add_row("±", f"95 % interval over {over}")
-    grid.add_row("throughput", _figure(result, "throughput_per_s") + " tuples/s, all components")
+    grid.add_row(
+        "throughput", interval_text(result, "throughput_per_s") + " tuples/s, all components"
+    )
     if measured.watts is not None:
         hours = (measured.until_s - measured.from_s) / 3600
         energy = f"{measured.watts * hours:.4g} Wh"
-        grid.add_row("power", f"{_figure(result, 'watts')} W, {energy} in the time counted")
+        grid.add_row("power", f"{interval_text(result, 'watts')} W, {energy} in the time counted")
     balance = result.balance
     grid.add_row(
         "tuples offered",
@@ -68,7 +70,7 @@ def _summary(result: SimResult) -> Table:
 
 
 def _topologies(result: SimResult) -> Table:
-    table = _table(
+    table = figures_table(
         "topology", "offered/s", "completed/s", "latency ms", *map(percentile_title, PERCENTILES),
         "timed out/s", "lost/s",
     )  # fmt: skip
@@ -77,9 +79,9 @@ def _topologies(result: SimResult) -> Table:
         table.add_row(
             one.topology,
             rate(one.offered_per_s),
-            _figure(result, f"{path}.completed_per_s"),
-            _figure(result, f"{path}.latency_ms"),
-            *(_percentile(result, f"{path}.latency_{name}_ms") for name in PERCENTILES),
+            interval_text(result, f"{path}.completed_per_s"),
+            interval_text(result, f"{path}.latency_ms"),
+            *(percentile_text(result, f"{path}.latency_{name}_ms") for name in PERCENTILES),
             rate(result.interval(f"{path}.timed_out_per_s").mean),
             rate(result.interval(f"{path}.lost_per_s").mean),
         )
@@ -87,16 +89,16 @@ def _topologies(result: SimResult) -> Table:
 
 
 def _components(result: SimResult) -> Table:
-    table = _table("component", "tuples/s", "wait ms", "stay ms", "p99", "present", "lost/s")
+    table = figures_table("component", "tuples/s", "wait ms", "stay ms", "p99", "present", "lost/s")
     for one in result.measured.components:
         path = f"components.{one.component}"
         table.add_row(
             one.component,
             rate(one.processed_per_s),
-            _figure(result, f"{path}.wait_ms"),
-            _figure(result, f"{path}.stay_ms"),
+            interval_text(result, f"{path}.wait_ms"),
+            interval_text(result, f"{path}.stay_ms"),
             _ms(result.interval(f"{path}.stay_p99_ms").mean),
-            _figure(result, f"{path}.present"),
+            interval_text(result, f"{path}.present"),
             rate(one.lost_per_s),
         )
     return table
@@ -113,14 +115,14 @@ def _machines(result: SimResult) -> Table:
     cut = len(rows) > MOST_MACHINES_LISTED
     if cut:
         rows = sorted(rows, key=lambda row: -row[1])[:MOST_MACHINES_LISTED]
-    table = _table("busiest machines" if cut else "machine", "CPU", "most of any sample")
+    table = figures_table("busiest machines" if cut else "machine", "CPU", "most of any sample")
     for name, mean, most in rows:
         table.add_row(name, percent(mean), percent(most))
     return table
 
 
 def _network(result: SimResult) -> Table:
-    table = _table("network", "tuples/s", "Mb/s")
+    table = figures_table("network", "tuples/s", "Mb/s")
     for one in result.measured.network:
         if one.tuples_per_s:
             table.add_row(one.hop, rate(one.tuples_per_s), plain(8e-6 * one.bytes_per_s))
@@ -145,7 +147,7 @@ def simulation_to_dict(result: SimResult) -> dict[str, object]:
         "events": result.events,
         "stopped": result.stopped,
         "warmup_s": result.warmup_s,
-        "steady": result.is_steady,
+        "steady": result.scenario.is_steady,
         "changes": [{"at_s": at_s, "what": what} for at_s, what in _changes(result)],
         "interval_over": "runs" if len(result.runs) > 1 else "batches",
         "figures": intervals,
@@ -204,7 +206,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _figure(result: SimResult, path: str) -> str:
+def interval_text(result: SimResult, path: str) -> str:
     found: Interval = result.interval(path)
     if not np.isfinite(found.mean):
         return UNKNOWN
@@ -217,7 +219,7 @@ def _figure(result: SimResult, path: str) -> str:
     return f"{mean} ± {f'{width:,.0f}' if width >= 10 else plain(width, 2)}"
 
 
-def _percentile(result: SimResult, path: str) -> str:
+def percentile_text(result: SimResult, path: str) -> str:
     known = _ms(result.interval(path).mean)
     return f"≥ {known}" if path in result.at_least else known
 
@@ -228,7 +230,7 @@ def _ms(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else plain(value, 3)
 
 
-def _table(*columns: str) -> Table:
+def figures_table(*columns: str) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     table.add_column(columns[0])
     for column in columns[1:]:
@@ -238,7 +240,9 @@ def _table(*columns: str) -> Table:
 
 def comparison_rows(rows: Sequence[tuple[str, SimResult | None]]) -> Table:
     """Simulated figures of several schedulers' plans."""
-    table = _table("scheduler", "offered/s", "completed/s", "latency ms", "p99", "CPU of busiest")
+    table = figures_table(
+        "scheduler", "offered/s", "completed/s", "latency ms", "p99", "CPU of busiest"
+    )
     for scheduler, result in rows:
         if result is None:
             table.add_row(scheduler, "no plan")
@@ -248,9 +252,9 @@ def comparison_rows(rows: Sequence[tuple[str, SimResult | None]]) -> Table:
         table.add_row(
             scheduler,
             rate(sum(t.offered_per_s for t in measured.topologies)),
-            _figure(result, "completed_per_s"),
-            _figure(result, f"topologies.{worst.topology}.latency_ms"),
-            _percentile(result, f"topologies.{worst.topology}.latency_p99_ms"),
+            interval_text(result, "completed_per_s"),
+            interval_text(result, f"topologies.{worst.topology}.latency_ms"),
+            percentile_text(result, f"topologies.{worst.topology}.latency_p99_ms"),
             percent(max(m.utilisation for m in measured.machines)),
         )
     return table

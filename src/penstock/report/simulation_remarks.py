@@ -16,15 +16,15 @@ _KEEPS_UP = 0.98
 
 def simulation_remarks(result: SimResult) -> list[str]:
     """Sentences, the most important ones first."""
+    behind = falling_behind(result)
     remarks: list[str | None] = []
     if result.stopped:
         remarks.append("stopped early: these are the results so far")
-    behind = [_falls_behind(result, one) for one in result.measured.topologies]
     if waiting := _awaiting_timeout(result):
         remarks += [waiting, *_too_short_for_timeouts(result)]
-    if not any(behind):
-        remarks.append(_too_short_for_warmup(result))
-    remarks += [*behind, _untold_percentiles(result)]
+    if not behind:
+        remarks.append(too_short_for_warmup(result))
+    remarks += [*behind, _too_short_for_percentile(result)]
     batch = result.scenario.tuples_per_batch
     if batch > 1:
         remarks.append(
@@ -36,7 +36,7 @@ def simulation_remarks(result: SimResult) -> list[str]:
     return [remark for remark in remarks if remark]
 
 
-def _too_short_for_warmup(result: SimResult) -> str | None:
+def too_short_for_warmup(result: SimResult) -> str | None:
     until_s = result.measured.until_s
     asked = result.scenario.warmup_s
     if asked is not None and asked > result.warmup_s + 1e-9:
@@ -59,7 +59,7 @@ def _awaiting_timeout(result: SimResult) -> str | None:
     return (
         f"{counted(waiting, 'tuple')} in flight lost a part on the way and can only time out, "
         f"{result.scenario.timeout_s:g} s after being sent; they count in latencies with their age "
-        "so far, so figures with ≥ are lower bounds"
+        "so far, so those they decide are lower bounds (≥)"
     )
 
 
@@ -96,6 +96,12 @@ def _loss(change: Change) -> tuple[float, str] | None:
     return None
 
 
+def falling_behind(result: SimResult) -> list[str]:
+    """The topologies that complete less than is offered, and how much is queued."""
+    found = (_falls_behind(result, one) for one in result.measured.topologies)
+    return [remark for remark in found if remark]
+
+
 def _falls_behind(result: SimResult, one: TopologyFigures) -> str | None:
     if result.scenario.offered.in_flight is not None:
         return None
@@ -110,26 +116,34 @@ def _falls_behind(result: SimResult, one: TopologyFigures) -> str | None:
     )
 
 
-def _untold_percentiles(result: SimResult) -> str | None:
-    """The first percentile that is left out, and what it would take."""
+def untold_percentile(result: SimResult) -> str | None:
+    """The lowest percentile that is left out for want of tuples; a liquid has none."""
     if result.model == FLUID:
+        return None
+    for name in PERCENTILES:
+        if any(isnan(getattr(one, f"latency_{name}_ms")) for one in result.measured.topologies):
+            return name
+    return None
+
+
+def what_it_needs(percentile: str) -> str:
+    """``1,000 tuples``."""
+    seconds = seconds_needed(percentile)
+    return f"{tuples_needed(percentile):,} tuples" + (f" in at least {seconds:g} s" * bool(seconds))
+
+
+def _too_short_for_percentile(result: SimResult) -> str | None:
+    name = untold_percentile(result)
+    if name is None:
         return None
     measured = result.measured
     seconds = measured.until_s - measured.from_s
-    for name in PERCENTILES:
-        untold = [one for one in measured.topologies if isnan(getattr(one, f"latency_{name}_ms"))]
-        if not untold:
-            continue
-        fewest = min(untold, key=lambda one: one.completed_per_s)
-        needs = f"{tuples_needed(name):,} tuples"
-        if seconds_needed(name):
-            needs += f" in at least {seconds_needed(name):g} s"
-        tuples = round(fewest.completed_per_s * seconds)
-        return (
-            f"too short for {percentile_title(name)}, which needs {needs}: {tuples:,} of "
-            f"{fewest.topology} were completed in the {seconds:.4g} s that are counted"
-        )
-    return None
+    fewest = min(measured.topologies, key=lambda one: one.completed_per_s)
+    return (
+        f"too short for {percentile_title(name)}, which needs {what_it_needs(name)}: "
+        f"{fewest.completed_per_s * seconds:,.0f} of {fewest.topology} were completed in the "
+        f"{seconds:.4g} s that are counted"
+    )
 
 
 def percentile_title(name: str) -> str:

@@ -13,7 +13,6 @@ from penstock.model.arrays import FloatVector
 from penstock.model.problem import Problem
 from penstock.simulate.intervals import BATCHES, Interval, interval
 from penstock.simulate.measured import Measured, measure, utilisation
-from penstock.simulate.patterns import Steady
 from penstock.simulate.samples import Samples
 from penstock.simulate.scenario import Scenario
 from penstock.simulate.warmup import looks_to_cut, most_looks_to_cut
@@ -61,20 +60,15 @@ class SimResult:
         if asked is not None:
             times = [look.time_s for look in looks]
             return min(int(np.searchsorted(times, asked - 1e-9)), last)
-        if not self.is_steady:
+        if not self.scenario.is_steady:
             return 0  # nothing settles where things change
         return min(looks_to_cut(self._present), last)
-
-    @property
-    def is_steady(self) -> bool:
-        """Whether nothing changes during the scenario."""
-        return not self.scenario.changes and isinstance(self.scenario.offered.pattern, Steady)
 
     @cached_property
     def still_settling(self) -> bool:
         """Whether MSER-5 cut as much as it may, and what is left still grows."""
         present = self._present
-        if self.scenario.warmup_s is not None or not self.is_steady or len(present) < 4:
+        if self.scenario.warmup_s is not None or not self.scenario.is_steady or len(present) < 4:
             return False
         if self.first_look < most_looks_to_cut(len(present)):
             return False

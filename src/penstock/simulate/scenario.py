@@ -162,3 +162,8 @@ class Scenario:
     #: Machines may use what the plan keeps free.
     use_headroom: bool = False
     changes: tuple[Change, ...] = ()
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether nothing changes during it."""
+        return not self.changes and isinstance(self.offered.pattern, Steady)

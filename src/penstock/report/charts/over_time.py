@@ -8,15 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from penstock.report.charts.canvas import COLOURS, FAINT, GROUND, HEAT, INK, LINE, Sheet, cut, drawn
+from penstock.report.charts.canvas import FAINT, GROUND, HEAT, INK, LINE, Sheet, cut, drawn
+from penstock.report.charts.lines import LEFT, legend, line_style, title
 
 _PANEL, _GAP = 110, 52
 _STRIP = 14
-_LEFT, _RIGHT, _FOOT = 56, 10, 34
+_RIGHT, _FOOT = 10, 34
 #: One in so many moments is told apart on a sheet.
 _MOST_MOMENTS = 300
-#: Lines differ by more than their colour.
-_DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (7, 2, 1.5, 2)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +25,8 @@ class Panel:
     title: str
     lines: tuple[tuple[str, Sequence[float]], ...]
     most: float | None = None
+    #: A scale of powers of ten, where values are far apart.
+    logarithmic: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +54,16 @@ def over_time_svg(
     height = len(panels) * (_PANEL + _GAP) + strips_height + _FOOT - _GAP + 52
 
     def paint(sheet: Sheet) -> None:
-        plot = width - _LEFT - _RIGHT
+        plot = width - LEFT - _RIGHT
         top = 42.0
         axes = None
         for panel in panels:
-            axes = sheet.axes(_LEFT, top, plot, _PANEL)
+            axes = sheet.axes(LEFT, top, plot, _PANEL)
             _panel(axes, sheet, panel, times_s)
             _marks(axes, sheet, changes if panel is panels[0] else [(t, "") for t, _ in changes])
             top += _PANEL + _GAP
         if strips and rows:
-            axes = sheet.axes(_LEFT, top, plot, rows * _STRIP)
+            axes = sheet.axes(LEFT, top, plot, rows * _STRIP)
             _strips(axes, sheet, strips, times_s)
         if axes is not None:
             axes.tick_params(labelbottom=True, bottom=True)
@@ -71,34 +72,33 @@ def over_time_svg(
     return drawn(width, height, paint)
 
 
-def _title(axes: Any, sheet: Sheet, text: str, y: float) -> None:
-    axes.annotate(
-        text, (0, 1), (4 - _LEFT, y), xycoords="axes fraction", textcoords="offset points",
-        size=sheet.size, weight="bold", va="bottom",
-    )  # fmt: skip
-
-
 def _panel(axes: Any, sheet: Sheet, panel: Panel, times_s: Sequence[float]) -> None:
-    from matplotlib.ticker import FuncFormatter, MaxNLocator
+    from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
     step = max(1, len(times_s) // _MOST_MOMENTS)
     for number, (_, values) in enumerate(panel.lines):
-        colour, dashes = COLOURS[number % len(COLOURS)], _DASHES[number % len(_DASHES)]
-        axes.plot(
-            times_s[::step], list(values)[::step], color=colour, linestyle=dashes, linewidth=1.5
-        )
-    _legend(axes, sheet, panel)
+        drawn_values = list(values)[::step]
+        # A value between two that are not known has no line, so it gets a dot.
+        marker = None if np.isfinite(drawn_values).all() else "."
+        style = line_style(number)
+        axes.plot(times_s[::step], drawn_values, linewidth=1.5, marker=marker, **style)
+    legend(axes, sheet, [name for name, _ in panel.lines], LEFT, _PANEL)
     axes.set_xlim(0, times_s[-1])
     known = [v for _, values in panel.lines for v in values if np.isfinite(v)]
     most = panel.most or 1.05 * max([*known, 1e-12])
-    axes.set_ylim(0, most)
-    axes.yaxis.set_major_locator(MaxNLocator(4))
+    if panel.logarithmic:
+        axes.set_yscale("log")
+        axes.yaxis.set_minor_locator(NullLocator())
+    else:
+        axes.set_ylim(0, most)
+        axes.yaxis.set_major_locator(MaxNLocator(4))
+    decimals = panel.logarithmic or most < 10
     axes.yaxis.set_major_formatter(
-        FuncFormatter(lambda v, _: f"{v:,.0f}" if most >= 10 else f"{v:.3g}")
+        FuncFormatter(lambda v, _: f"{v:.3g}" if decimals and v < 1000 else f"{v:,.0f}")
     )
     axes.grid(axis="y")
     axes.tick_params(labelbottom=False, bottom=False)
-    _title(axes, sheet, panel.title, 21)
+    title(axes, sheet, panel.title, LEFT, 21)
 
 
 def _marks(axes: Any, sheet: Sheet, changes: Sequence[tuple[float, str]]) -> None:
@@ -116,24 +116,6 @@ def _marks(axes: Any, sheet: Sheet, changes: Sequence[tuple[float, str]]) -> Non
             )  # fmt: skip
 
 
-def _legend(axes: Any, sheet: Sheet, panel: Panel) -> None:
-    """The names of the lines in one row above the plot, each after a piece of its line."""
-    at = 4.0 - _LEFT
-    for number, (name, _) in enumerate(panel.lines):
-        colour, dashes = COLOURS[number % len(COLOURS)], _DASHES[number % len(_DASHES)]
-        width = axes.bbox.width
-        told = cut(name, (width + _LEFT) / len(panel.lines) - 40, sheet.size - 1)
-        axes.plot(
-            [at / width, (at + 18) / width], [1 + 13 / _PANEL] * 2, transform=axes.transAxes,
-            color=colour, linestyle=dashes, linewidth=1.8, clip_on=False,
-        )  # fmt: skip
-        axes.annotate(
-            told, (0, 1), (at + 22, 13), xycoords="axes fraction", textcoords="offset points",
-            size=sheet.size - 1, color=INK, va="center_baseline",
-        )  # fmt: skip
-        at += 34 + 6.4 * len(told)
-
-
 def _strips(axes: Any, sheet: Sheet, strips: Strips, times_s: Sequence[float]) -> None:
     step = max(1, len(times_s) // _MOST_MOMENTS)
     moments = len(times_s) // step * step
@@ -142,9 +124,9 @@ def _strips(axes: Any, sheet: Sheet, strips: Strips, times_s: Sequence[float]) -
     axes.imshow(rows, aspect="auto", interpolation="none", cmap=HEAT, vmin=0, vmax=1, extent=extent)
     axes.set_xlim(0, times_s[-1])
     axes.set_yticks([i + 0.5 for i in range(len(strips.names))])
-    axes.set_yticklabels([cut(name, _LEFT - 10, sheet.size - 2) for name in strips.names])
+    axes.set_yticklabels([cut(name, LEFT - 10, sheet.size - 2) for name in strips.names])
     axes.tick_params(axis="y", labelsize=sheet.size - 2, length=0)
     for side in ("left", "bottom"):
         axes.spines[side].set_color(LINE)
     axes.tick_params(axis="x", labelcolor=FAINT)
-    _title(axes, sheet, strips.title, 8)
+    title(axes, sheet, strips.title, LEFT, 8)

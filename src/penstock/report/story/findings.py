@@ -13,6 +13,7 @@ from penstock.files.simulation_file import Simulation
 from penstock.model.plan import Plan
 from penstock.report.facts import Facts
 from penstock.report.page import Source
+from penstock.simulate.load_curve import LoadCurve
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,7 @@ class Findings:
     changes: Changes | None = None
     simulation: Simulation | None = None
     simulation_source: Source = Source.RUN
+    load_curve: LoadCurve | None = None
     #: Why there is something missing, and what does not fit.
     remarks: tuple[str, ...] = ()
     #: Name and value: versions, machine, command, seeds, times.

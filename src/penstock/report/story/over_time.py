@@ -1,10 +1,13 @@
-"""Over time, as simulated: what arrives and comes out, how long it takes, who is busy."""
+"""The simulation: figures, latency against load, and over time what arrives and comes out."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 
 from penstock.files.simulation_file import Simulation
+from penstock.report.charts.lines import FAR_APART
 from penstock.report.charts.over_time import Panel, Strips, over_time_svg
 from penstock.report.numbers import rate
 from penstock.report.page import (
@@ -12,9 +15,9 @@ from penstock.report.page import (
     Cell,
     Column,
     Figure,
+    Items,
     KeyFigure,
     KeyFigures,
-    Note,
     Number,
     Section,
     Source,
@@ -22,30 +25,52 @@ from penstock.report.page import (
     paragraph,
 )
 from penstock.report.story.findings import Findings
+from penstock.report.story.load_curve import load_curve_figure
 
 _MOST_STRIPS = 12
 _MOST_QUEUES = 3
+#: A steady run that completes less of what is offered falls behind, and shows it over time.
+_KEEPS_UP = 0.98
 
 
 def over_time(found: Findings) -> Section | None:
-    one = found.simulation
-    if one is None:
-        return None
-    source = found.simulation_source
+    """The simulation: its figures, latency against load, and over time what changes."""
+    blocks: list[Block] = []
+    if found.simulation is not None:
+        blocks += _scenario(found.simulation, found.simulation_source)
+    if found.load_curve is not None and found.load_curve.points:
+        blocks.append(load_curve_figure(found.load_curve))
+    return Section("Simulation", tuple(blocks)) if blocks else None
+
+
+def _scenario(one: Simulation, source: Source) -> list[Block]:
     about = (
         f"Scenario {one.scenario}, {one.until_s[-1]:g} s simulated, "
         f"{'the fluid model' if one.model == 'fluid' else f'{one.events:,} events'}, seed "
-        f"{one.seed}, runs: {one.runs}; counted from {one.warmup_s:g} s on. What is drawn is the "
-        "first run."
+        f"{one.seed}, runs: {one.runs}; counted from {one.warmup_s:g} s on."
     )
-    blocks: list[Block] = [
-        _key_figures(one, source),
-        paragraph(about),
-        over_time_figure(one, source),
-    ]
-    if one.stopped:
-        blocks.append(Note("The simulation was stopped early; these are its results so far."))
-    return Section("Over time", tuple(blocks))
+    blocks: list[Block | None] = [_key_figures(one, source)]
+    if _is_eventful(one):
+        blocks += [paragraph(f"{about} What is drawn is the first run."), _notes(one)]
+        blocks.append(over_time_figure(one, source))
+    else:
+        about += " Nothing changes during it, so there is nothing to show over time."
+        blocks += [paragraph(about), _notes(one)]
+    return [block for block in blocks if block is not None]
+
+
+def _notes(one: Simulation) -> Items | None:
+    """What is unfinished, and what the run cannot tell."""
+    if not one.remarks:
+        return None
+    return Items(tuple(paragraph(f"{text[0].upper()}{text[1:]}.") for text in one.remarks))
+
+
+def _is_eventful(one: Simulation) -> bool:
+    """Whether there is more to see over time than the noise of a steady run."""
+    if len(one.until_s) < 2:
+        return False
+    return not one.steady or sum(one.completed_per_s) < _KEEPS_UP * sum(one.offered_per_s)
 
 
 def _key_figures(one: Simulation, source: Source) -> KeyFigures:
@@ -60,8 +85,10 @@ def _key_figures(one: Simulation, source: Source) -> KeyFigures:
     for part in ("p50", "p99", "p999"):
         path = f"topologies.{slowest}.latency_{part}_ms"
         name = {"p50": "Half within", "p99": "99 % within", "p999": "99.9 % within"}[part]
-        if path in one.figures:
-            figures.append(KeyFigure(name, _number(one, path, "ms", source), f"of {slowest}"))
+        if path in one.figures and not np.isnan(one.figures[path][0]):
+            about = f"of {slowest}; at least, as tuples are unfinished"
+            about = about if path in one.at_least else f"of {slowest}"
+            figures.append(KeyFigure(name, _number(one, path, "ms", source), about))
     return KeyFigures(tuple(figures))
 
 
@@ -77,23 +104,27 @@ def over_time_figure(one: Simulation, source: Source = Source.RUN) -> Figure:
         *_queues(one),
         Panel("CPU in use, %", _cpu_lines(one), most=100.0),
     ]
-    if not np.isnan(one.p50_ms).all():
-        panels.insert(
-            1,
-            Panel(
-                "latency of the slowest topology, ms", (("p50", one.p50_ms), ("p99", one.p99_ms))
-            ),
-        )
+    if latencies := latency_lines(one):
+        known = [v for _, values in latencies for v in values if v > 0]
+        logarithmic = bool(known) and max(known) > FAR_APART * min(known)
+        title = "latency of the slowest topology, ms"
+        panels.insert(1, Panel(title, latencies, logarithmic=logarithmic))
+    if any(one.awaiting_timeout):
+        lines = (("all", one.in_flight), ("waiting for their time-out", one.awaiting_timeout))
+        panels.insert(2, Panel("tuples in flight", lines))
     mean = one.utilisation.mean(axis=0)
-    busiest = np.argsort(-mean, kind="stable")[:_MOST_STRIPS]
+    busiest = np.argsort(-mean, kind="stable")
+    shown = sorted(busiest, key=lambda m: not _is_changed(one, one.machines[m]))[:_MOST_STRIPS]
     strips = Strips(
-        "CPU of the busiest machines",
-        [one.machines[m] for m in busiest],
-        one.utilisation[:, busiest],
+        "CPU of the machines that change and of the busiest"
+        if one.changes
+        else "CPU of the busiest",
+        [one.machines[m] for m in shown],
+        one.utilisation[:, shown],
     )
     caption = (
         "Rates, latency and CPU over the simulated time; the strips go from dark blue (idle) to "
-        "yellow (full)."
+        "yellow (full). A percentile is left out where a sample has too few tuples for it."
     )
     alt = (
         f"Completed {rate(min(one.completed_per_s))} to {rate(max(one.completed_per_s))} tuples/s; "
@@ -105,6 +136,23 @@ def over_time_figure(one: Simulation, source: Source = Source.RUN) -> Figure:
         lambda width: over_time_svg(one.until_s, panels, strips, one.changes, width),
         _data(one, source),
     )
+
+
+def _is_changed(one: Simulation, machine: str) -> bool:
+    """Whether a machine slows down, dies or comes back."""
+    return any(what.startswith(f"{machine} ") for _, what in one.changes)
+
+
+def latency_lines(one: Simulation) -> tuple[tuple[str, Sequence[float]], ...]:
+    """The median, and the highest percentile that most samples have tuples enough for."""
+    known = {
+        name: values
+        for name, values in (("p50", one.p50_ms), ("p90", one.p90_ms), ("p99", one.p99_ms))
+        if np.isfinite(values).mean() > 0.5
+    }
+    if len(known) == 3:
+        del known["p90"]
+    return tuple(known.items())
 
 
 def _queues(one: Simulation) -> list[Panel]:
@@ -130,13 +178,13 @@ def _data(one: Simulation, source: Source) -> Table:
     lines = {f"CPU, {name}": ("%", values) for name, values in _cpu_lines(one)}
     for panel in _queues(one):
         lines |= {f"at {name}": ("tuples", list(values)) for name, values in panel.lines}
+    latencies = latency_lines(one)
     rows: list[tuple[Cell, ...]] = [
         (
             one.until_s[k],
             one.offered_per_s[k],
             one.completed_per_s[k],
-            None if np.isnan(one.p50_ms[k]) else one.p50_ms[k],
-            None if np.isnan(one.p99_ms[k]) else one.p99_ms[k],
+            *(None if np.isnan(values[k]) else values[k] for _, values in latencies),
             *(values[k] for _, values in lines.values()),
         )
         for k in range(len(one.until_s))
@@ -145,8 +193,7 @@ def _data(one: Simulation, source: Source) -> Table:
         Column("until", "s", source),
         Column("offered", "tuples/s", source),
         Column("completed", "tuples/s", source),
-        Column("latency p50", "ms", source),
-        Column("latency p99", "ms", source),
+        *(Column(f"latency {name}", "ms", source) for name, _ in latencies),
         *(Column(name, unit, source) for name, (unit, _) in lines.items()),
     )
     return Table("The same in numbers", columns, tuple(rows), folded=True)
