@@ -39,6 +39,8 @@ from penstock.schedulers.base import Budget, Scheduler, parameters_of
 from penstock.schedulers.counts import missing_counts, with_counts_of
 from penstock.schedulers.lost.by_requests import contingencies_by_requests
 from penstock.schedulers.shortage import refutation
+from penstock.simulate.load_curve import DEFAULT_LOADS, LoadCurve
+from penstock.simulate.load_curve import load_curve as simulate_loads
 from penstock.simulate.results import SimResult
 from penstock.simulate.scenario import Scenario
 
@@ -285,6 +287,29 @@ def simulate(
         seed,
         runs=runs,
         fluid=fluid,
+        progress=progress,
+        stop=stop,
+    )
+
+
+def load_curve(
+    plan: Plan,
+    loads: Sequence[float] = DEFAULT_LOADS,
+    *,
+    scenario: Scenario | None = None,
+    seconds: float | None = None,
+    seed: int = 0,
+    progress: Callable[[float, float], None] = lambda _load, _part: None,
+    stop: Callable[[], bool] = lambda: False,
+) -> LoadCurve:
+    """Latency against load: a plan simulated at parts of its sustainable rate."""
+    return simulate_loads(
+        plan.problem,
+        plan.placement,
+        scenario,
+        loads,
+        seconds=seconds,
+        seed=seed,
         progress=progress,
         stop=stop,
     )

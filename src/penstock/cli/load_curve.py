@@ -14,7 +14,7 @@ from penstock.report.charts.canvas import standalone
 from penstock.report.load_curve import load_curve_to_dict, load_curve_view
 from penstock.report.page.html import WIDE
 from penstock.report.story.load_curve import load_curve_figure
-from penstock.simulate.load_curve import DEFAULT_LOADS, LoadCurve, load_curve
+from penstock.simulate.load_curve import DEFAULT_LOADS, LoadCurve
 from penstock.simulate.scenario import Scenario
 
 #: Nobody wants to know about fifty times the sustainable rate: a sign forgotten.
@@ -53,11 +53,10 @@ def simulate_load_curve(
     """Simulate, print and write the curve; Ctrl-C keeps the loads that are done."""
     watch = Watch("Ctrl-C ends with the loads that are done")
     with options.stoppable_budget(stopping="ending with the loads that are done") as budget:
-        curve = load_curve(
-            plan.problem,
-            plan.placement,
-            scenario,
+        curve = api.load_curve(
+            plan,
             loads,
+            scenario=scenario,
             seconds=seconds,
             seed=seed,
             progress=lambda _load, part: watch.see(part),
