@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 
@@ -12,6 +13,7 @@ from penstock.model.plan import Plan
 from penstock.model.problem import Problem
 from penstock.report.page import Document
 from penstock.report.story import Findings, build
+from penstock.simulate.compiled import has_numba
 
 HOSTILE_NAMES = (
     "<script>alert(1)<",
@@ -107,7 +109,9 @@ def small_findings() -> Findings:
         simulation=simulation(),
         simulate=False,
     )
-    return reports.report_on_plan(_plan(problem, "hetero"), wanted)
+    plan = _plan(problem, "hetero")
+    curve = api.load_curve(plan, (0.5, 0.9), seconds=30) if has_numba() else None
+    return replace(reports.report_on_plan(plan, wanted), load_curve=curve)
 
 
 @cache

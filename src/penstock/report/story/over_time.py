@@ -116,15 +116,14 @@ def over_time_figure(one: Simulation, source: Source = Source.RUN) -> Figure:
     busiest = np.argsort(-mean, kind="stable")
     shown = sorted(busiest, key=lambda m: not _is_changed(one, one.machines[m]))[:_MOST_STRIPS]
     strips = Strips(
-        "CPU of the machines that change and of the busiest"
-        if one.changes
-        else "CPU of the busiest",
+        f"CPU of {'changed and ' if one.changes else ''}the busiest machines",
         [one.machines[m] for m in shown],
         one.utilisation[:, shown],
     )
     caption = (
         "Rates, latency and CPU over the simulated time; the strips go from dark blue (idle) to "
-        "yellow (full). A percentile is left out where a sample has too few tuples for it."
+        "yellow (full). A percentile is left out where a sample has too few tuples for it; "
+        "tuples unfinished at a sample's end count as old as they are then."
     )
     alt = (
         f"Completed {rate(min(one.completed_per_s))} to {rate(max(one.completed_per_s))} tuples/s; "
