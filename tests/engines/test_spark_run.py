@@ -14,9 +14,10 @@ from penstock import examples
 from penstock.engines.spark.code import load_code, shipped_code
 from penstock.engines.spark.deployment import Deployment, Instance
 from penstock.engines.spark.hashing import hash_of_int
-from penstock.engines.spark.runner import Runner, SparkEndedIt
+from penstock.engines.spark.runner import Runner
 from penstock.engines.spark.sources import FileSource, RateSource
 from penstock.model.topology import Grouping, Kind
+from penstock.telemetry.spark_log import SparkFailed
 
 pytestmark = pytest.mark.spark
 
@@ -234,6 +235,6 @@ def test_what_ends_spark_is_told_in_one_line(spark, wordcount, tmp_path):
     run(spark, graph, code, source, folder, Deployment.evenly(graph, 1), 1)
     (folder / "checkpoint" / "offsets" / "0").write_text("not an offset", encoding="utf-8")
     text_files(source.folder, 1, seed=4)
-    with pytest.raises(SparkEndedIt, match="Spark ended the run: ") as told:
+    with pytest.raises(SparkFailed, match="Spark ended the run: ") as told:
         run(spark, graph, code, source, folder, Deployment.evenly(graph, 1), 1)
     assert "\n" not in str(told.value)

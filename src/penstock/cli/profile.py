@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from time import monotonic
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from penstock.cli import history_options, live, options, storm_options
+from penstock.cli.follow import Following
+from penstock.cli.follow import follow as following
 from penstock.cli.output import say, show, write_file, write_json
 from penstock.errors import (
     EXIT_DONE,
     EXIT_FAILURE,
-    EXIT_INTERRUPTED,
     InputError,
     UnknownNameError,
     UsageError,
@@ -32,7 +32,7 @@ from penstock.telemetry.session import DRIVER_MEMORY, LOCAL, spark_session
 if TYPE_CHECKING:
     from penstock.telemetry.findings import Measured
     from penstock.telemetry.pipeline import Pipeline
-    from penstock.telemetry.source import SourceFormat
+    from penstock.telemetry.source import Source, SourceFormat
 
 #: Read whole by Python; everything else streams through Spark.
 _STORM_REST, _STORM_REGISTRY = "storm-rest", "storm-registry"
@@ -81,7 +81,10 @@ def command(
     every: Annotated[
         float, typer.Option("--every", help="With --follow: seconds between looks.", min=0.1)
     ] = 10.0,
-    seconds: options.Seconds = None,
+    seconds: Annotated[
+        float | None,
+        typer.Option("--seconds", help="With --follow: end after this long.", min=0),
+    ] = None,
     master: options.Master = LOCAL,
     driver_memory: options.DriverMemory = DRIVER_MEMORY,
     settings: options.SparkSettings = None,
@@ -93,7 +96,10 @@ def command(
 
     penstock profile --from storm --telemetry /mnt/telemetry -o profile.json
     """
+    if seconds is not None and not follow:
+        raise UsageError("--seconds goes with --follow; without it all telemetry is read, once")
     before = _baseline(baseline)
+    output = _Output(out, partial, as_json)
     cluster = None
     if storm_options.is_live(taken_from):
         target = storm_options.Target(nimbus, ui, storm_yaml, types)
@@ -106,8 +112,8 @@ def command(
     config = options.spark_config(settings or [])
     say(f"starting Spark on {master}")
     with (
-        spark_session(master, driver_memory=driver_memory, config=config) as spark,
         _store_folder(store, follow) as folder,
+        spark_session(master, driver_memory=driver_memory, config=config) as spark,
     ):
         from penstock.telemetry.clean import Settings
         from penstock.telemetry.pipeline import Pipeline
@@ -127,13 +133,16 @@ def command(
             live.take_in(pipeline, cluster.fresh.folders)
             live.choose(pipeline, cluster.snapshot, cluster.fresh)
         elif follow:
-            return _follow(pipeline, str(source), source_format, out, partial, every, seconds)
+            how = Following(every, seconds, before, name, output.write)
+            last, stop = following(pipeline, _opened(pipeline, str(source), source_format), how)
+            code = EXIT_FAILURE if last is None else output.present(last)
+            return stop.exit_code or code
         else:
             _take_in(pipeline, str(source), source_format)
         found = pipeline.measure(before, name)
         if cluster is not None:
             live.look_back(pipeline, history_options.folder(history))
-        return _present(found, out, partial=partial, as_json=as_json)
+        return output.present(found)
 
 
 @dataclass(frozen=True)
@@ -185,12 +194,10 @@ def _store_folder(store: str | None, follow: bool) -> Iterator[str]:
 
 
 def _take_in(pipeline: Pipeline, source: str, named: str | None) -> None:
-    from penstock.telemetry.source import open_source
-
     if named in (_STORM_REST, _STORM_REGISTRY):
         _take_in_storm(pipeline, source, named)
         return
-    pipeline.take_in_history(open_source(pipeline.spark, _location(source), _format(named)))
+    pipeline.take_in_history(_opened(pipeline, source, named))
 
 
 def _take_in_storm(pipeline: Pipeline, source: str, named: str) -> None:
@@ -205,37 +212,10 @@ def _take_in_storm(pipeline: Pipeline, source: str, named: str) -> None:
     pipeline.take_in_samples(samples, path.name)
 
 
-def _follow(
-    pipeline: Pipeline,
-    source: str,
-    named: str | None,
-    out: Path | None,
-    partial: bool,
-    every_s: float,
-    seconds: float | None,
-) -> int:
+def _opened(pipeline: Pipeline, source: str, named: str | None) -> Source:
     from penstock.telemetry.source import open_source
 
-    opened = open_source(pipeline.spark, _location(source), _format(named))
-    ends = monotonic() + seconds if seconds is not None else None
-    say("following; Ctrl-C ends it, and what was read stays read")
-
-    def refreshed(found: Measured) -> None:
-        quality = found.quality
-        say(
-            f"{quality.records_in:,} records, {quality.costs_known} of {quality.costs_seen} costs "
-            f"known, {sum(d.drifted for d in found.drift)} changed"
-        )
-        if out and found.profile is not None and (partial or not found.not_ready):
-            write_file(out, dumps(found.profile))
-
-    stop: Callable[[], bool] = lambda: ends is not None and monotonic() > ends  # noqa: E731
-    try:
-        pipeline.follow(opened, refreshed, every_s=every_s, stop=stop)
-    except KeyboardInterrupt:
-        say("stopped")
-        return EXIT_INTERRUPTED
-    return EXIT_DONE
+    return open_source(pipeline.spark, _location(source), _format(named))
 
 
 def _location(source: str) -> str:
@@ -255,19 +235,35 @@ def _format(named: str | None) -> SourceFormat | None:
         raise UnknownNameError("telemetry format", named, known) from None
 
 
-def _present(found: Measured, out: Path | None, *, partial: bool, as_json: bool) -> int:
-    if as_json:
-        write_json(measured_to_dict(found))
-    else:
-        show(measured_view(found))
-    refused = found.profile is None or (bool(found.not_ready) and not partial)
-    if refused:
-        say(_refusal(found))
-        return EXIT_FAILURE
-    if out and found.profile is not None:
-        write_file(out, dumps(found.profile, json=out.suffix.lower() not in (".yaml", ".yml")))
-        say(f"wrote {out}")
-    return EXIT_DONE
+@dataclass(frozen=True)
+class _Output:
+    """Where a profile goes, and whether one with gaps does."""
+
+    out: Path | None
+    partial: bool
+    as_json: bool
+
+    def is_ready(self, found: Measured) -> bool:
+        return found.profile is not None and (self.partial or not found.not_ready)
+
+    def write(self, found: Measured) -> None:
+        if self.out and found.profile is not None and self.is_ready(found):
+            is_yaml = self.out.suffix.lower() in (".yaml", ".yml")
+            write_file(self.out, dumps(found.profile, json=not is_yaml))
+
+    def present(self, found: Measured) -> int:
+        """Show what was found and write the profile; the exit code."""
+        if self.as_json:
+            write_json(measured_to_dict(found))
+        else:
+            show(measured_view(found))
+        if not self.is_ready(found):
+            say(_refusal(found))
+            return EXIT_FAILURE
+        self.write(found)
+        if self.out:
+            say(f"wrote {self.out}")
+        return EXIT_DONE
 
 
 def _refusal(found: Measured) -> str:

@@ -12,9 +12,10 @@ from rich.table import Table
 
 from penstock.cli import options
 from penstock.cli.output import say, show, write_json
+from penstock.cli.stopping import stoppable
 from penstock.engines import Engine
 from penstock.engines.spark.deployment import PlaceBy
-from penstock.errors import EXIT_DONE, EXIT_INTERRUPTED, InputError, UsageError
+from penstock.errors import EXIT_DONE, InputError, UsageError
 from penstock.examples import load_topology, topology_names
 from penstock.files.store import load
 from penstock.model.topology import Kind, Topology
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from penstock.engines.spark.runner import Batch
 
 _SAY_EVERY_S = 2.0
+_SPARK_LOG = "spark.log"
 
 
 def command(
@@ -39,7 +41,7 @@ def command(
         Path | None, typer.Option("--code", help="The functions of its components.")
     ] = None,
     seconds: Annotated[
-        float | None, typer.Option("--seconds", help="Stop after this long; else Ctrl-C.", min=0)
+        float | None, typer.Option("--seconds", help="End after this long; else Ctrl-C.", min=0)
     ] = None,
     batches: Annotated[
         int | None, typer.Option("--batches", help="Stop after so many batches.", min=1)
@@ -110,7 +112,7 @@ def command(
     watch = _Watch(graph, batches)
     with tempfile.TemporaryDirectory(prefix="penstock-run-") as scratch:
         folder = (out or Path(scratch) / "run").absolute()
-        with options.stoppable_budget(stopping="ending after this batch") as budget:
+        with stoppable(seconds) as stop:
             order = Order(
                 master=master,
                 topology=graph,
@@ -126,15 +128,12 @@ def command(
                 place_by=place_by,
                 folder=folder,
                 config=options.spark_config(config or []),
+                log_file=folder / _SPARK_LOG if out else None,
             )
-            began = time.monotonic()
-
-            def stop() -> bool:
-                is_late = seconds is not None and time.monotonic() - began > seconds
-                return budget.stopped or watch.done or is_late
-
-            start(order, watch.see, say, stop)
+            start(order, watch.see, say, lambda: stop() or watch.done)
         results = newest_results(folder) if show_rows else {}
+    if not watch.batches and stop.received is None:
+        raise InputError(f"no batch ended: {_what_is_awaited(files, kafka)}")
     if as_json:
         write_json(watch.to_dict())
     else:
@@ -144,7 +143,13 @@ def command(
             show(_rows_view(table.slice(0, show_rows).to_pydict()))
     if out:
         say(f"results, state and telemetry are in {out}")
-    return EXIT_INTERRUPTED if budget.stopped else EXIT_DONE
+    return stop.exit_code or EXIT_DONE
+
+
+def _what_is_awaited(files: Path | None, kafka: str | None) -> str:
+    if files is not None:
+        return f"no new file came into {files}; wait longer with --seconds"
+    return f"nothing came in from {kafka or 'the source'}; wait longer with --seconds"
 
 
 def _parts(levels: str) -> tuple[float, ...]:

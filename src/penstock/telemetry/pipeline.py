@@ -12,7 +12,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -23,6 +23,7 @@ from penstock.model.profile import Profile
 from penstock.model.telemetry import Sample
 from penstock.telemetry import measure
 from penstock.telemetry.arrow_record import record_schema
+from penstock.telemetry.batch_stream import BatchStream
 from penstock.telemetry.checks import type_of_host
 from penstock.telemetry.clean import Settings
 from penstock.telemetry.drift import Drift, between_profiles
@@ -32,12 +33,10 @@ from penstock.telemetry.quality import Quality
 from penstock.telemetry.schemas import PROFILE
 from penstock.telemetry.selection import Selection
 from penstock.telemetry.source import Source, SourceFormat
+from penstock.telemetry.spark_log import SparkFailed
 from penstock.telemetry.store import Manifest, Store
 from penstock.telemetry.storm import log as storm_log
 from penstock.telemetry.tables import Tables
-
-if TYPE_CHECKING:
-    from pyspark.sql.streaming import StreamingQuery
 
 #: The tables a profile is made from.
 _FOUND_FROM = ("rates", "streams", "traffic", "workers", "utilisation")
@@ -48,6 +47,14 @@ Progress = Callable[[str], None]
 
 def _silent(_: str) -> None:
     pass
+
+
+def _nothing() -> None:
+    pass
+
+
+def _never() -> bool:
+    return False
 
 
 @dataclass
@@ -75,8 +82,7 @@ class Pipeline:
 
     def take_in_history(self, source: Source) -> None:
         """Read every file of the source that was not read yet."""
-        query = self._query(source).trigger(availableNow=True).start()
-        _wait(query)
+        self._run_stream(source, {"availableNow": True}, _nothing, _never)
 
     def follow(
         self,
@@ -84,24 +90,21 @@ class Pipeline:
         on_refresh: Callable[[Measured], None],
         *,
         every_s: float = 10.0,
-        stop: Callable[[], bool] = lambda: False,
-        most_files: int | None = None,
+        stop: Callable[[], bool] = _never,
+        baseline: Profile | None = None,
+        name: str = "measured",
     ) -> None:
-        """Read files as they come, and bring tables and profile up to date after each batch."""
+        """Read files as they come, and bring tables and profile up to date after each batch.
+
+        Told to stop, it ends after the batch in hand and its refresh.
+        """
         # What a run before this one took in but did not get to compute.
         self.tables.compute()
 
         def refresh() -> None:
-            on_refresh(self.measure())
+            on_refresh(self.measure(baseline, name))
 
-        writer = self._query(source, refresh, most_files)
-        query = writer.trigger(processingTime=f"{every_s} seconds").start()
-        try:
-            while query.isActive and not stop():
-                query.awaitTermination(1)
-        finally:
-            query.stop()
-        _wait(query)
+        self._run_stream(source, {"processingTime": f"{every_s} seconds"}, refresh, stop)
 
     def take_in_samples(self, samples: Iterable[Sample], name: str) -> None:
         """Records made by a reader in Python, such as answers of Storm's UI."""
@@ -111,12 +114,13 @@ class Pipeline:
         frame = self.spark.createDataFrame(table).withColumn("file", F.lit(name))
         self.tables.take_in(from_columns(frame, self.machine_types, self._now_ms()), _safe(name))
 
-    def _query(
+    def _run_stream(
         self,
         source: Source,
-        after: Callable[[], None] | None = None,
-        most_files: int | None = None,
-    ) -> Any:
+        trigger: Mapping[str, Any],
+        after: Callable[[], None],
+        stop: Callable[[], bool],
+    ) -> None:
         identity = hashlib.sha256(source.location.encode()).hexdigest()[:10]
 
         def batch(frame: DataFrame, number: int) -> None:
@@ -124,12 +128,16 @@ class Pipeline:
             if not self.tables.is_taken_in(key):
                 self.progress(f"taking in batch {number}")
                 self.tables.take_in(self._judged(source, frame), key)
-            if after is not None:
-                after()
+            after()
 
-        stream = source.stream(self.spark, most_files)
+        writer = source.stream(self.spark).writeStream.trigger(**trigger)
         checkpoint = f"{self.store.root}/checkpoint/{identity}"
-        return stream.writeStream.foreachBatch(batch).option("checkpointLocation", checkpoint)
+        try:
+            BatchStream(batch).run(writer.option("checkpointLocation", checkpoint), stop)
+        except SparkFailed as error:
+            if "FileNotFound" in str(error.__cause__):
+                raise InputError(f"a file went away while it was read: {error}") from error
+            raise
 
     def _judged(self, source: Source, frame: DataFrame) -> DataFrame:
         judged = self._judged_as_they_say(source, frame)
@@ -257,18 +265,6 @@ def _build(
     pipeline = Pipeline(spark, Store(spark, folder), settings or Settings(), **options)
     pipeline.take_in_history(source)
     return pipeline.measure()
-
-
-def _wait(query: StreamingQuery) -> None:
-    """Until the stream ends; an error of ours comes out as itself, not as Spark's wrapping."""
-    from pyspark.errors import StreamingQueryException
-
-    try:
-        query.awaitTermination()
-    except StreamingQueryException as error:
-        if "FileNotFound" in str(error):
-            raise InputError(f"a file went away while it was read: {error}") from error
-        raise
 
 
 def _profile_rows(found: Findings, profile: Profile | None) -> list[tuple[Any, ...]]:

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.errors import Finding, InputError
 from penstock.java import find_java
+from penstock.telemetry.spark_log import LOG4J, failures_name_the_log, start_java
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -43,41 +44,17 @@ exec {{java}} "$@"
 #: Checking a record takes more code than Java compiles by itself; interpreted, it crawls.
 _JAVA_OPTIONS = "-Duser.timezone=UTC -XX:-DontCompileHugeMethods"
 _SHORT_JAVA_OPTIONS = "-Duser.timezone=UTC -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-_QUIET_LOG = """rootLogger.level = error
-rootLogger.appenderRef.stderr.ref = stderr
-appender.stderr.type = Console
-appender.stderr.name = stderr
-appender.stderr.target = SYSTEM_ERR
-appender.stderr.layout.type = PatternLayout
-appender.stderr.layout.pattern = spark: %p %c{1}: %m%n%ex{3}
-# As Spark's launcher wants it, or it says at every start that it sets a level of its own.
-logger.repl.name = org.apache.spark.api.python.PythonGatewayServer
-logger.repl.level = error
-# Said at every start on machines without them, and of no use to anybody.
-logger.native.name = org.apache.hadoop.util.NativeCodeLoader
-logger.native.level = off
-logger.address.name = org.apache.spark.util.Utils
-logger.address.level = error
-# What fails comes as an exception, which says it once and to whom it concerns.
-logger.executor.name = org.apache.spark.executor.Executor
-logger.executor.level = off
-logger.tasks.name = org.apache.spark.scheduler.TaskSetManager
-logger.tasks.level = off
-# A lost executor is no failure: its tasks run elsewhere, or a run says whom it lost.
-logger.losses.name = org.apache.spark.scheduler.TaskSchedulerImpl
-logger.losses.level = off
-logger.network.name = org.apache.spark.network
-logger.network.level = off
-logger.batches.name = org.apache.spark.sql.execution.streaming
-logger.batches.level = off
-"""
+#: What the extra ``spark`` brings.
+_PACKAGES = {"pyspark": "PySpark", "py4j": "Py4J", "pandas": "pandas", "pyarrow": "PyArrow"}
 
 
 def require_spark(environ: Mapping[str, str] = os.environ) -> Path:
     """The Java home for Spark, or an error with everything that is missing and how to get it."""
     findings = []
-    if find_spec("pyspark") is None:
-        findings.append(Finding("PySpark is not installed: pip install 'penstock[spark]'"))
+    if missing := [name for module, name in _PACKAGES.items() if find_spec(module) is None]:
+        names = " and ".join(filter(None, [", ".join(missing[:-1]), missing[-1]]))
+        are = "is" if len(missing) == 1 else "are"
+        findings.append(Finding(f"{names} {are} not installed: pip install 'penstock[spark]'"))
     search = find_java(environ)
     if search.java is None:
         findings.append(
@@ -97,46 +74,56 @@ def spark_session(
     driver_memory: str = DRIVER_MEMORY,
     config: Mapping[str, str] | None = None,
     short: bool = False,
+    log_file: Path | None = None,
 ) -> Iterator[SparkSession]:
     """A session that ends with the block, and a scratch folder with it.
 
-    ``short`` says that Java's work is small: it then compiles in haste instead of well. Inside a
-    program that has a session, that one is used as it is, and goes on.
+    ``short`` says that Java's work is small: it then compiles in haste instead of well. What Java
+    prints goes to ``log_file``, or to a file that stays only where Spark fails. Inside a program
+    that has a session, that one is used as it is, and goes on.
     """
     java_home = require_spark()
     from pyspark.sql import SparkSession
 
     if (running := SparkSession.getActiveSession()) is not None:
-        yield running
+        with failures_name_the_log():
+            yield running
         return
-    with tempfile.TemporaryDirectory(prefix="penstock-spark-") as scratch:
+    with tempfile.TemporaryDirectory(
+        prefix="penstock-spark-", ignore_cleanup_errors=True
+    ) as scratch:
         os.environ["JAVA_HOME"] = str(java_home)
         # Without it executors take the first python on their PATH, which may lack pyarrow.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        log = Path(scratch) / "log4j2.properties"
-        log.write_text(_QUIET_LOG)
-        builder = SparkSession.builder.master(master).appName("penstock")
+        log4j = Path(scratch) / "log4j2.properties"
+        log4j.write_text(LOG4J)
         java = _SHORT_JAVA_OPTIONS if short else _JAVA_OPTIONS
-        defaults = _defaults(master, driver_memory, log, scratch, java)
-        given = {**defaults, **(config or {})}
-        for key, value in given.items():
-            builder = builder.config(key, value)
-        with _plain_interrupts():
-            spark = builder.getOrCreate()
-        # It prints every error as a page of JSON before Python sees the exception.
-        logging.getLogger("DataFrameQueryContextLogger").setLevel(logging.CRITICAL + 1)
-        logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
-        if not master.startswith("local"):
-            _send_package(spark, Path(scratch))
-        try:
-            yield spark
-        finally:
-            # On Ctrl-C or when Java is gone there is nothing left to stop.
-            with suppress(Exception):
-                # What was under way complains when it is cut off; whoever did that knows.
-                spark.sparkContext.setLogLevel("OFF")
-                spark.stop()
-                _forget(given)
+        settings = {"spark.master": master, "spark.app.name": "penstock"}
+        settings |= _defaults(master, driver_memory, log4j, scratch, java)
+        settings |= config or {}
+        with failures_name_the_log():
+            spark = _start(settings, log_file)
+            if not master.startswith("local"):
+                _send_package(spark, Path(scratch))
+            try:
+                yield spark
+            finally:
+                # On Ctrl-C or when Java is gone there is nothing left to stop.
+                with suppress(Exception):
+                    spark.stop()
+                    _forget(settings)
+
+
+def _start(settings: Mapping[str, str], log_file: Path | None) -> SparkSession:
+    from pyspark.sql import SparkSession
+
+    with _plain_interrupts():
+        start_java(settings, log_file)
+        spark = SparkSession.builder.config(map=dict(settings)).getOrCreate()
+    # They print every error as a page of JSON before Python sees the exception.
+    for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    return spark
 
 
 def _forget(settings: Iterable[str]) -> None:
@@ -149,11 +136,11 @@ def _forget(settings: Iterable[str]) -> None:
 
 
 def _defaults(
-    master: str, driver_memory: str, log: Path, scratch: str, java: str
+    master: str, driver_memory: str, log4j: Path, scratch: str, java: str
 ) -> dict[str, str]:
     settings = {
         "spark.driver.memory": driver_memory,
-        "spark.driver.extraJavaOptions": (f"-Dlog4j2.configurationFile=file:{log} {java}"),
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{log4j} {java}",
         "spark.executor.extraJavaOptions": java,
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.warehouse.dir": f"{scratch}/warehouse",

@@ -45,15 +45,13 @@ class Source:
     #: The writer deletes its oldest files, perhaps while they are read.
     rotated: bool = False
 
-    def stream(self, spark: SparkSession, most_files: int | None = None) -> DataFrame:
+    def stream(self, spark: SparkSession) -> DataFrame:
         """An endless frame of raw records: lines (value, file) or columns (…, file)."""
         if self.format is SourceFormat.KAFKA:
             return _kafka(spark, self.location)
         reader = spark.readStream.option("recursiveFileLookup", "true")
         if self.rotated:
             reader = reader.option("ignoreMissingFiles", "true")
-        if most_files:
-            reader = reader.option("maxFilesPerTrigger", most_files)
         folder, name = _folder_and_pattern(spark, self.location)
         if pattern := name or self.pattern:
             reader = reader.option("pathGlobFilter", pattern)

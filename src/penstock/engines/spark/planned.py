@@ -131,13 +131,16 @@ class PlannedRun:
     every_s: float = 0.0
     lost_after_s: float = LOST_AFTER_S
     config: Mapping[str, str] = field(default_factory=dict)
+    log_file: Path | None = None
 
     def run(self, stop: Callable[[], bool]) -> None:
-        while not stop():
+        while True:
             deployment = self.in_force.deployment
             require_placeable(self.master, deployment)
             config = settings(deployment, self.in_force.machines_per_place) | dict(self.config)
-            with spark_session(self.master, config=config, short=True) as spark:
+            with spark_session(
+                self.master, config=config, short=True, log_file=self.log_file
+            ) as spark:
                 places = Places(spark)
                 places.adopt(deployment)
                 runner = Runner(
@@ -149,6 +152,8 @@ class PlannedRun:
                     runner.run(stop)
                 except PlaceLost as lost:
                     self.in_force.lose(lost.places)
+                    if stop():
+                        return
                 else:
                     return
 

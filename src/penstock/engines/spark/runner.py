@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -31,14 +30,12 @@ from penstock.engines.spark.sources import Source
 from penstock.errors import PenstockError
 from penstock.model.telemetry import Sample
 from penstock.model.topology import Kind, Topology
+from penstock.telemetry.batch_stream import BatchStream
+from penstock.telemetry.spark_log import SparkFailed
 
 
-class ComponentFailed(PenstockError):
+class ComponentFailed(SparkFailed):
     """A function of the user's raised an exception."""
-
-
-class SparkEndedIt(PenstockError):
-    """Spark gave up: input that went away, a broker nobody answers at, a disk that is full."""
 
 
 class PlaceLost(PenstockError):
@@ -49,13 +46,9 @@ class PlaceLost(PenstockError):
         super().__init__(f"no executor left at {', '.join(self.places)}")
 
 
-_ENDS_BY_ITSELF_S = 3.0
 _LOOKS_EVERY_S = 1.0
 #: An executor that crashed is back by then; a machine that is gone is not.
 LOST_AFTER_S = 20.0
-_STOPPED = "@@stopped between two batches@@"
-#: How Spark goes on after saying what happened, and how Python begins to.
-_ABOUT_THE_QUERY, _TRACEBACK = "=== Streaming Query ===", "Traceback (most recent call last):"
 STATE, TELEMETRY, SAMPLES = "state", "telemetry", "samples.jsonl"
 
 
@@ -103,9 +96,6 @@ class Runner:
     _began: float = field(default_factory=time.monotonic)
     _before: float = 0.0
     _clocks: WorkerClocks = field(default_factory=WorkerClocks)
-    #: Held while a batch is under way, in a thread of Spark's.
-    _at_work: threading.Lock = field(default_factory=threading.Lock)
-    _stopping: bool = False
 
     @property
     def commits(self) -> Commits:
@@ -115,37 +105,25 @@ class Runner:
         """Until told to stop; a batch that is under way is finished first."""
         self.commits.publish(SAMPLES, TELEMETRY)
         self._before = time.monotonic()
-        writer = self.source.stream(self.spark).writeStream.foreachBatch(self._batch)
+        writer = self.source.stream(self.spark).writeStream
         writer = writer.trigger(processingTime=f"{round(1000 * self.every_s)} milliseconds")
-        query = writer.option("checkpointLocation", str(self.folder / "checkpoint")).start()
+        writer = writer.option("checkpointLocation", str(self.folder / "checkpoint"))
         watch = _PlaceWatch(self.places, self.lost_after_s)
+
+        def stop_or_lost() -> bool:
+            if not watch.lost():
+                return stop()
+            # Its stages would wait for ever. The batch is run again by whoever goes on.
+            self.spark.sparkContext.cancelAllJobs()
+            return True
+
         try:
-            while query.isActive and not stop() and not watch.lost():
-                time.sleep(0.1)
-            self._stopping = True
-            if watch.lost():
-                # Its stages would wait for ever. The batch is run again by whoever goes on.
-                self.spark.sparkContext.cancelAllJobs()
-            # Spark would cut off a batch that is under way. The next one, if there is more input,
-            # ends the stream by itself; otherwise it is idle, and stopping it cuts off nothing.
-            with self._at_work:
-                ends_at = time.monotonic() + _ENDS_BY_ITSELF_S
-            while query.isActive and time.monotonic() < ends_at:
-                time.sleep(0.05)
-        finally:
-            query.stop()
+            BatchStream(self._run_batch).run(writer, stop_or_lost)
+        except SparkFailed as error:
+            if not watch.lost():
+                raise _of_component(error) or error from error.__cause__
         if watch.lost():
             raise PlaceLost(watch.lost())
-        error = query.exception()
-        if error is not None and _STOPPED not in str(error):
-            raise _plain(error)
-
-    def _batch(self, rows: DataFrame, number: int) -> None:
-        with self._at_work:
-            if self._stopping:
-                # Coming back as if all were well, Spark would take the batch for done.
-                raise RuntimeError(_STOPPED)
-            self._run_batch(rows, number)
 
     def _run_batch(self, rows: DataFrame, number: int) -> None:
         commits = self.commits
@@ -211,16 +189,10 @@ class _PlaceWatch:
         return [place for place, seen in self._seen.items() if now - seen > self.lost_after_s]
 
 
-def _plain(error: Exception) -> PenstockError:
-    """A failure of a user's function, or what Spark says, in one line."""
-    told = re.search(f"{FAILED}(.*?){FAILED}", str(error), re.DOTALL)
-    if told:
-        return ComponentFailed(told.group(1))
-    text = str(error).partition(_ABOUT_THE_QUERY)[0]
-    lines = [line.strip() for line in text.splitlines() if line.strip()] or ["no reason"]
-    # Of a traceback of Python's, the last line says what happened.
-    why = lines[-1] if lines[0].endswith(_TRACEBACK) else lines[0]
-    return SparkEndedIt(f"Spark ended the run: {why}")
+def _of_component(error: SparkFailed) -> ComponentFailed | None:
+    """The failure of a user's function, if that is what ended Spark."""
+    told = re.search(f"{FAILED}(.*?){FAILED}", str(error.__cause__), re.DOTALL)
+    return ComponentFailed(told.group(1)) if told else None
 
 
 def _write_lines(path: Path, made: list[Sample]) -> None:

@@ -36,6 +36,8 @@ class Order:
     folder: Path
     #: Settings of Spark's that the user gives.
     config: Mapping[str, str] = field(default_factory=dict)
+    #: What Spark prints; without, a file that stays only if Spark fails.
+    log_file: Path | None = None
 
     @property
     def code(self) -> Code:
@@ -70,11 +72,13 @@ def start(
         say(what)
         PlannedRun(
             order.master, graph, code, source, order.folder, in_force, on_batch, say,
-            order.every_s, config=order.config,
+            order.every_s, config=order.config, log_file=order.log_file,
         ).run(stop)  # fmt: skip
         return
     # Java moves packets and does little else: compiled in haste is well enough.
-    with spark_session(order.master, config=order.config, short=True) as spark:
+    with spark_session(
+        order.master, config=order.config, short=True, log_file=order.log_file
+    ) as spark:
         even = Deployment.evenly(graph, spark.sparkContext.defaultParallelism)
         say(what)
         Runner(

@@ -1,0 +1,65 @@
+"""When a run that could go on for ever ends: its time is up, Ctrl-C, or SIGTERM."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
+
+from penstock.cli.output import say
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+@dataclass
+class Stop:
+    """Asked again and again by a run whether to end after the batch in hand.
+
+    Time and signals count from the first time it is asked. A signal before that, while Spark
+    starts, ends the command at once: there is nothing to save. So does a second one.
+    """
+
+    seconds: float | None
+    #: The signal that asked for the end.
+    received: int | None = None
+    _asked_at: float | None = None
+
+    def __call__(self) -> bool:
+        now = time.monotonic()
+        if self._asked_at is None:
+            self._asked_at = now
+        is_late = self.seconds is not None and now - self._asked_at >= self.seconds
+        return is_late or self.received is not None
+
+    @property
+    def exit_code(self) -> int | None:
+        """The exit code of a command that a signal ended; none otherwise."""
+        return None if self.received is None else 128 + self.received
+
+    def on_signal(self, number: int, _frame: FrameType | None) -> None:
+        if self._asked_at is None or self.received is not None:
+            _cut_off(number)
+        self.received = number
+        say("ending after this batch; Ctrl-C again to give up")
+
+
+def _cut_off(number: int) -> None:
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
+    sys.exit(128 + number)
+
+
+@contextmanager
+def stoppable(seconds: float | None = None) -> Iterator[Stop]:
+    """Says when the run in the block is to end."""
+    stop = Stop(seconds)
+    before = {number: signal.signal(number, stop.on_signal) for number in _SIGNALS}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

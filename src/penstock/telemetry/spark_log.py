@@ -1,0 +1,137 @@
+"""Where Spark's own output goes: to a file, never to the user's terminal.
+
+Everything that Java and the Python workers below it print (log lines, stack traces of its threads,
+what a user's function prints) goes to one file for as long as Java runs. The file is removed when
+this process ends, unless Spark failed or the caller asked for it by name.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from penstock.errors import InputError, PenstockError
+
+LOG4J = """rootLogger.level = warn
+rootLogger.appenderRef.stderr.ref = stderr
+appender.stderr.type = Console
+appender.stderr.name = stderr
+appender.stderr.target = SYSTEM_ERR
+appender.stderr.layout.type = PatternLayout
+appender.stderr.layout.pattern = %d{yyyy-MM-dd HH:mm:ss} %p %c{1}: %m%n%ex
+# As Spark's launcher wants it, or it says at every start that it sets a level of its own.
+logger.repl.name = org.apache.spark.api.python.PythonGatewayServer
+logger.repl.level = error
+"""
+#: How Spark goes on after saying what happened, and how Python begins to.
+_ABOUT_THE_QUERY, _TRACEBACK = "=== Streaming Query ===", "Traceback (most recent call last):"
+_LONGEST_REASON = 300
+
+
+class SparkFailed(PenstockError):
+    """Spark gave up: input that went away, a broker nobody answers at, a disk that is full."""
+
+
+@dataclass
+class SparkLog:
+    """The file that Java writes to."""
+
+    path: Path
+    is_kept: bool
+
+    @classmethod
+    def at(cls, path: Path | None) -> SparkLog:
+        """A log at a path of the caller's, which stays, or at one of our own, which may go."""
+        if path is None:
+            number, name = tempfile.mkstemp(prefix="penstock-spark-", suffix=".log")
+            os.close(number)
+            return cls(Path(name), is_kept=False)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch()
+        except OSError as error:
+            raise InputError(f"{path} cannot be written: {error.strerror or error}") from None
+        return cls(path, is_kept=True)
+
+    def keep(self) -> str:
+        """Let it outlive this process; a sentence that says where it is."""
+        self.is_kept = True
+        return f"Spark's log is {self.path}"
+
+    def remove_unless_kept(self) -> None:
+        if not self.is_kept:
+            self.path.unlink(missing_ok=True)
+
+    @property
+    def last_line(self) -> str:
+        """The last thing said that is no line of a stack trace."""
+        lines = self.path.read_text(encoding="utf-8", errors="replace").splitlines()
+        told = [line.strip() for line in lines if line.strip() and not line.startswith("\t")]
+        return told[-1][:_LONGEST_REASON] if told else "it said nothing"
+
+
+def start_java(settings: Mapping[str, str], log_file: Path | None) -> None:
+    """Start Spark's Java with its output in a file, unless this process has one already."""
+    from pyspark import SparkConf, SparkContext
+    from pyspark.errors import PySparkRuntimeError
+    from pyspark.java_gateway import launch_gateway
+
+    if SparkContext._gateway is not None:
+        return
+    log = SparkLog.at(log_file)
+    atexit.register(log.remove_unless_kept)
+    conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
+    with log.path.open("ab") as file:
+        # In a session of its own: a signal to our group is for us to act on, and Java ends when
+        # its standard input closes, however this process ends.
+        process: dict[str, Any] = {"stdout": file, "stderr": file, "start_new_session": True}
+        try:
+            gateway = launch_gateway(conf, process)
+        except PySparkRuntimeError:
+            raise SparkFailed(f"Spark did not start: {log.last_line}; {log.keep()}") from None
+    gateway.penstock_log = log
+    SparkContext._ensure_initialized(gateway=gateway)
+
+
+def current_log() -> SparkLog | None:
+    """The log of this process's Java; none where somebody else started it."""
+    from pyspark import SparkContext
+
+    return getattr(SparkContext._gateway, "penstock_log", None)
+
+
+@contextmanager
+def failures_name_the_log() -> Iterator[None]:
+    """What Spark fails with comes out of the block in one line, with the log's place."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except SparkFailed as error:
+        raise type(error)(_with_log(str(error))) from error
+    except (Py4JError, PySparkException) as error:
+        raise SparkFailed(_with_log(f"Spark failed: {reason_of(error)}")) from error
+
+
+def _with_log(reason: str) -> str:
+    log = current_log()
+    return reason if log is None else f"{reason}; {log.keep()}"
+
+
+def reason_of(error: Exception) -> str:
+    """The one line of an error of Spark's that says what happened."""
+    from py4j.protocol import Py4JJavaError
+
+    text = str(error.java_exception) if isinstance(error, Py4JJavaError) else str(error)
+    text = text.partition(_ABOUT_THE_QUERY)[0]
+    lines = [line.strip() for line in text.splitlines() if line.strip()] or ["no reason"]
+    # Of a traceback of Python's, the last line says what happened.
+    reason = lines[-1] if lines[0].endswith(_TRACEBACK) else lines[0]
+    return reason[:_LONGEST_REASON]
