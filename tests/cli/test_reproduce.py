@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 from tests.reproduce.test_papers import small_paper
@@ -59,6 +60,37 @@ def test_json_and_csv_have_every_row(run, small):
     assert code == 0
     assert ",12.0,,,published" in out
     assert "kept from before" in err
+
+
+@pytest.fixture
+def no_matplotlib(monkeypatch):
+    """As where it is not installed: it cannot be found, and importing it fails."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+
+
+def test_without_matplotlib_a_page_in_html_says_what_to_install(run, small, no_matplotlib):
+    small(published={"value": 12})
+    code, out, err = run("reproduce all --jobs 1")
+    assert (code, out) == (1, "")
+    assert "pip install 'penstock[report]'; reports as --markdown, --json, --csv" in err
+
+
+@pytest.mark.parametrize("view", ["markdown", "json", "csv", "latex"])
+def test_without_matplotlib_every_other_view_is_printed(run, small, no_matplotlib, view, tmp_path):
+    small(published={"value": 12})
+    code, out, err = run(f"reproduce all --jobs 1 --{view}")
+    assert code == 0, err
+    assert "reproduced" in out
+    assert not (tmp_path / "reproduce.html").exists()
+
+
+def test_without_matplotlib_a_page_in_markdown_is_written(run, small, no_matplotlib, tmp_path):
+    small(published={"value": 12})
+    code, _, err = run("reproduce all --jobs 1 -o page.md --json")
+    assert code == 0, err
+    assert "reproduced" in (tmp_path / "page.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

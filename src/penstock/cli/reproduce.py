@@ -30,14 +30,17 @@ from penstock.reproduce.store import FigureStore
 from penstock.reproduce.verdict import Verdict
 from penstock.reproduce.words import ours_cell, published_cell
 
+_DEFAULT_OUT = Path("reproduce.html")
+
 
 def command(
     paper: Annotated[
         str, typer.Argument(help="nasiri, rstorm, lcstream, thesis, or all of them.")
     ] = ALL,
     out: Annotated[
-        Path, typer.Option("--out", "-o", help="The page; its ending says the format.")
-    ] = Path("reproduce.html"),
+        Path | None,
+        typer.Option("--out", "-o", help="The page; its ending says the format. [reproduce.html]"),
+    ] = None,
     store: Annotated[Path, typer.Option("--store", help="Folder for finished settings.")] = Path(
         "reproduce-results"
     ),
@@ -45,10 +48,10 @@ def command(
         bool, typer.Option("--again", help="Run settings again that are kept from before.")
     ] = False,
     jobs: Annotated[int, typer.Option("--jobs", "-j", help="Processes.", min=1, max=64)] = 2,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown, too.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, too.")] = False,
-    csv: Annotated[bool, typer.Option("--csv", help="Print CSV, too.")] = False,
-    latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX, too.")] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown; with --out, too.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON; with --out, too.")] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Print CSV; with --out, too.")] = False,
+    latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX; with --out, too.")] = False,
 ) -> int:
     """Run the papers' experiments and set what was published beside what comes out here.
 
@@ -59,7 +62,10 @@ def command(
     penstock reproduce nasiri --markdown
     """
     asked = {"markdown": markdown, "json": as_json, "csv": csv, "latex": latex}
-    printed, view = one_of(asked), view_of(out)
+    printed = one_of(asked)
+    if out is None and not printed:
+        out = _DEFAULT_OUT
+    view = view_of(out) if out else ""
     if view == "html":
         require_charts()
     papers = papers_named(paper)
@@ -70,7 +76,8 @@ def command(
     rows = judge_all(papers, results)
     made = _how_made(paper, time.monotonic() - began, results.reused, len(tasks))
     page = build_page(papers, rows, results, made)
-    write_file(out, VIEWS[view](page))
+    if out:
+        write_file(out, VIEWS[view](page))
     if printed:
         write_text(VIEWS[printed](page))
     else:
@@ -84,11 +91,12 @@ def command(
     return EXIT_FAILURE if results.errors or any(row.failed for row in rows) else EXIT_DONE
 
 
-def _say_how_it_went(rows: list[Judged], out: Path) -> None:
+def _say_how_it_went(rows: list[Judged], out: Path | None) -> None:
     counted = tally(rows)
     told = ", ".join(f"{counted[verdict]} {verdict}" for verdict in Verdict if counted[verdict])
     say(f"{len(rows)} rows: {told}")
-    say(f"wrote {out}")
+    if out:
+        say(f"wrote {out}")
 
 
 def _table(rows: list[Judged]) -> Table:
