@@ -1,6 +1,7 @@
 """``penstock run`` and ``penstock lab``: what a user types, and what is said when it is wrong."""
 
 import json
+import sys
 
 import pytest
 
@@ -83,6 +84,16 @@ def test_what_cannot_be_done_is_said_before_anything_starts(run, plans, command,
     assert out == ""
     assert said in err
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("command", ["lab up", "lab demo", "run --example linear --batches 1"])
+def test_without_spark_it_says_what_is_missing_and_how_to_get_it(run, monkeypatch, command):
+    for module in ("pyspark", "pyarrow"):
+        monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.setattr(keeper, "up", lambda *_: pytest.fail("a keeper was started"))
+    code, out, err = run(command)
+    assert (code, out) == (1, "")
+    assert err == "error: PySpark and PyArrow are not installed: pip install 'penstock[spark]'\n"
 
 
 def test_no_lab_is_up(run, monkeypatch, tmp_path):

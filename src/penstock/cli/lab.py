@@ -18,6 +18,7 @@ from penstock.engines.lab.machines import parse_machines
 from penstock.engines.storm.home import find_home
 from penstock.errors import EXIT_DONE, EXIT_FAILURE
 from penstock.files.store import save
+from penstock.telemetry.session import require_spark
 
 app = typer.Typer(
     help="Start and stop a cluster of unlike machines on this computer.", no_args_is_help=True
@@ -58,8 +59,11 @@ def up(
 
     penstock lab up --machines 80,40 --warm-up 40
     """
-    if engine is Engine.STORM:
-        # Here, where it can be said: the first time it takes minutes.
+    parse_machines(machines)
+    # Here, where it can be said: the keeper of the lab has no terminal.
+    if engine is Engine.SPARK:
+        require_spark()
+    else:
         find_home(os.environ, say=say)
     say(f"starting a {engine.value} lab of {machines}")
     lab = keeper.up(engine.value, machines, warm_up)
