@@ -16,9 +16,10 @@ from penstock.experiments import Cell, cells_of, run_cell
 from penstock.files.store import load
 from penstock.files.sweep_file import Sweep
 from penstock.report.numbers import UNKNOWN, percent, plain, rate
-from penstock.sweep.job import SweepFailed, run_tasks
+from penstock.sweep.job import run_tasks
 from penstock.sweep.store import CellStore, Finished
 from penstock.telemetry.session import LOCAL, spark_session
+from penstock.telemetry.spark_log import SparkFailed
 
 _SAY_EVERY_S = 5.0
 _MOST_LISTED = 40
@@ -69,25 +70,27 @@ def command(
         say(f"{len(failed)} cells failed; --again runs them once more")
     if stopped:
         say("stopped; the same command goes on with the cells that are left")
-        return EXIT_INTERRUPTED
+        return stopped
     if failure:
         say(f"error: {failure}")
     return EXIT_FAILURE if failed or failure else EXIT_DONE
 
 
-def _run(left: list[tuple[str, Cell]], store: CellStore, master: str) -> tuple[bool, str]:
-    """Run what is left; whether it was stopped, and what made Spark give up."""
+def _run(left: list[tuple[str, Cell]], store: CellStore, master: str) -> tuple[int, str]:
+    """Run what is left; the exit code if a signal stopped it, and what made Spark give up."""
     if not left:
-        return False, ""
+        return EXIT_DONE, ""
     watch = _Watch(len(left))
     try:
         with spark_session(master, short=True) as spark:
             run_tasks(spark, left, run_cell, store, watch.see)
     except KeyboardInterrupt:
-        return True, ""
-    except SweepFailed as error:
-        return False, str(error)
-    return False, ""
+        return EXIT_INTERRUPTED, ""
+    except SystemExit as ended:  # SIGTERM
+        return int(ended.code or EXIT_DONE), ""
+    except SparkFailed as error:
+        return EXIT_DONE, str(error)
+    return EXIT_DONE, ""
 
 
 class _Watch:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.errors import PenstockError
 from penstock.sweep.store import CellStore, Finished
+from penstock.telemetry.spark_log import SparkFailed, reason_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -22,10 +23,6 @@ if TYPE_CHECKING:
 #: A cell as (key, what the work is given).
 Task = tuple[str, Any]
 Work = Callable[[Any], dict[str, Any]]
-
-
-class SweepFailed(PenstockError):
-    """Spark gave up, with cells unfinished."""
 
 
 def run_tasks(
@@ -68,8 +65,8 @@ def run_tasks(
     try:
         context.parallelize(list(tasks), len(tasks)).foreach(one)
     except Py4JError as error:
-        first = str(error).strip().splitlines()[0][:300]
-        raise SweepFailed(f"Spark gave up: {first}; finished cells are kept") from None
+        reason = f"Spark gave up: {reason_of(error)}; finished cells are kept"
+        raise SparkFailed(reason) from error
 
 
 def finished(task: Task, work: Work) -> Finished:
