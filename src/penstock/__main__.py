@@ -1,6 +1,17 @@
-"""``python -m penstock``: the same as the command ``penstock``."""
+"""``penstock`` and ``python -m penstock``: loads the command line, and runs it."""
 
-from penstock.cli.main import main
+import sys
+
+
+def main() -> None:
+    """Loading takes a second or two, in which Ctrl-C is as orderly an end as later."""
+    try:
+        from penstock.cli.main import main as run
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted\n")
+        sys.exit(130)
+    run()
+
 
 if __name__ == "__main__":
     main()
