@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import numpy as np
 import pytest
 
+from penstock import api
 from penstock.cli.main import main
+from penstock.telemetry.synthetic import Noise, Recording, levels, write_json_lines
 
 
 @pytest.fixture
@@ -28,3 +33,19 @@ def plans(run):
     for scheduler in ("default", "hetero"):
         run(f"plan -e linear -c nasiri-testbed -s {scheduler} -o {scheduler}.json")
     return "default.json", "hetero.json"
+
+
+@pytest.fixture(scope="session")
+def telemetry(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A linear topology on three machines, with a hundred windows of two minutes' worth."""
+    folder = tmp_path_factory.mktemp("telemetry")
+    plan = api.plan(api.problem("linear", "nasiri-testbed"), "default").plan
+    rng = np.random.default_rng(1)
+    recording = Recording(
+        problem=plan.problem,
+        placement=plan.placement,
+        scale=levels(plan.predicted.scale, 60, rng),
+        noise=Noise(cpu_relative=0.02),
+    )
+    write_json_lines(recording, folder, rng, files=2)
+    return folder

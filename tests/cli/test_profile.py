@@ -5,30 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from penstock import api
 from penstock.model.profile import Profile
-from penstock.telemetry.synthetic import Noise, Recording, levels, write_json_lines
 
 pytestmark = pytest.mark.spark
-
-
-@pytest.fixture(scope="module")
-def telemetry(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A linear topology on three machines, with a hundred windows of two minutes' worth."""
-    folder = tmp_path_factory.mktemp("telemetry")
-    plan = api.plan(api.problem("linear", "nasiri-testbed"), "default").plan
-    rng = np.random.default_rng(1)
-    recording = Recording(
-        problem=plan.problem,
-        placement=plan.placement,
-        scale=levels(plan.predicted.scale, 60, rng),
-        noise=Noise(cpu_relative=0.02),
-    )
-    write_json_lines(recording, folder, rng, files=2)
-    return folder
 
 
 @pytest.fixture(autouse=True)

@@ -48,7 +48,9 @@ def command(
         bool, typer.Option("--again", help="Run settings again that are kept from before.")
     ] = False,
     jobs: Annotated[int, typer.Option("--jobs", "-j", help="Processes.", min=1, max=64)] = 2,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown; with --out, too.")] = False,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print Markdown; with --out, too.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON; with --out, too.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="Print CSV; with --out, too.")] = False,
     latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX; with --out, too.")] = False,

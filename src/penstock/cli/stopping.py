@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
@@ -24,12 +24,13 @@ class Stop:
     """
 
     seconds: float | None
+    clock: Callable[[], float] = time.monotonic
     #: The signal that asked for the end.
     received: int | None = None
     _asked_at: float | None = None
 
     def __call__(self) -> bool:
-        now = time.monotonic()
+        now = self.clock()
         if self._asked_at is None:
             self._asked_at = now
         is_late = self.seconds is not None and now - self._asked_at >= self.seconds
