@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from penstock import api
-from penstock.cli import sweep
+from penstock.cli import examples, sweep
 from penstock.cli.stopping import Stop, stoppable
 from penstock.engines.spark.runner import Runner
 from penstock.model.profile import Profile
@@ -58,12 +58,14 @@ def test_the_first_signal_asks_and_the_second_cuts_off(number, code, capsys):
     assert capsys.readouterr().err == "ending after this batch; Ctrl-C again to give up\n"
 
 
-@pytest.mark.parametrize(("number", "end"), [(2, KeyboardInterrupt), (15, SystemExit)])
-def test_before_anything_runs_a_signal_ends_it_at_once(number, end):
-    before = signal.getsignal(number)
-    with pytest.raises(end), stoppable():
-        os.kill(os.getpid(), number)
-    assert signal.getsignal(number) is before
+@pytest.mark.parametrize(("number", "code"), SIGNALS)
+def test_before_anything_runs_a_signal_ends_the_command_at_once(run, monkeypatch, number, code):
+    def interrupted(*_arguments):
+        with stoppable():
+            os.kill(os.getpid(), number)
+
+    monkeypatch.setattr(examples, "show", interrupted)
+    assert run("examples") == (code, "", "interrupted\n")
 
 
 # -- profile --follow --------------------------------------------------------------------------

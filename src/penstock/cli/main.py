@@ -10,6 +10,7 @@ import threading
 import traceback
 from collections.abc import Sequence
 from functools import cache
+from types import FrameType
 from typing import Any
 
 import typer
@@ -42,7 +43,14 @@ from penstock.cli import (
     validate,
 )
 from penstock.cli.output import say, write_json
-from penstock.errors import EXIT_BUG, EXIT_DONE, EXIT_FAILURE, EXIT_INTERRUPTED, PenstockError
+from penstock.errors import (
+    EXIT_BUG,
+    EXIT_DONE,
+    EXIT_FAILURE,
+    EXIT_INTERRUPTED,
+    EXIT_TERMINATED,
+    PenstockError,
+)
 
 app = typer.Typer(
     name="penstock",
@@ -102,9 +110,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command and leave with its exit code; nothing a user does ends in a traceback."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     _never_fail_to_print()
-    _clean_up_when_told_to_end()
+    terminations = _note_terminations()
     try:
         code = _run(given)
+        if terminations and code == EXIT_INTERRUPTED:
+            code = EXIT_TERMINATED
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader has seen enough (``| head``); keep Python from complaining at exit.
@@ -113,10 +123,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sys.exit(code)
 
 
-def _clean_up_when_told_to_end() -> None:
-    """``kill`` is an orderly end: whatever was started or written aside goes with it."""
+def _note_terminations() -> list[int]:
+    """``kill`` ends a command as Ctrl-C does, but for the exit code: it is told by this list.
+
+    A KeyboardInterrupt is also what py4j lets go of a call to Java for.
+    """
+    received: list[int] = []
+
+    def interrupt(number: int, _frame: FrameType | None) -> None:
+        received.append(number)
+        raise KeyboardInterrupt
+
     if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
+        signal.signal(signal.SIGTERM, interrupt)
+    return received
 
 
 def _never_fail_to_print() -> None:

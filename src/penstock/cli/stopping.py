@@ -7,8 +7,9 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import FrameType
+from typing import Any
 
 from penstock.cli.output import say
 
@@ -20,13 +21,15 @@ class Stop:
     """Asked again and again by a run whether to end after the batch in hand.
 
     Time and signals count from the first time it is asked. A signal before that, while Spark
-    starts, ends the command at once: there is nothing to save. So does a second one.
+    starts, goes to whoever dealt with it before, and ends the command at once: there is nothing to
+    save. So does a second one.
     """
 
     seconds: float | None
     clock: Callable[[], float] = time.monotonic
     #: The signal that asked for the end.
     received: int | None = None
+    handlers_before: dict[int, Any] = field(default_factory=dict)
     _asked_at: float | None = None
 
     def __call__(self) -> bool:
@@ -41,26 +44,27 @@ class Stop:
         """The exit code of a command that a signal ended; none otherwise."""
         return None if self.received is None else 128 + self.received
 
-    def on_signal(self, number: int, _frame: FrameType | None) -> None:
+    def on_signal(self, number: int, frame: FrameType | None) -> None:
         if self._asked_at is None or self.received is not None:
-            _cut_off(number)
+            self._cut_off(number, frame)
         self.received = number
         say("ending after this batch; Ctrl-C again to give up")
 
-
-def _cut_off(number: int) -> None:
-    if number == signal.SIGINT:
-        raise KeyboardInterrupt
-    sys.exit(128 + number)
+    def _cut_off(self, number: int, frame: FrameType | None) -> None:
+        before = self.handlers_before.get(number)
+        if callable(before):
+            before(number, frame)
+        sys.exit(128 + number)
 
 
 @contextmanager
 def stoppable(seconds: float | None = None) -> Iterator[Stop]:
     """Says when the run in the block is to end."""
     stop = Stop(seconds)
-    before = {number: signal.signal(number, stop.on_signal) for number in _SIGNALS}
+    for number in _SIGNALS:
+        stop.handlers_before[number] = signal.signal(number, stop.on_signal)
     try:
         yield stop
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number in _SIGNALS:
+            signal.signal(number, stop.handlers_before[number])

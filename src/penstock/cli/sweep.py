@@ -70,27 +70,25 @@ def command(
         say(f"{len(failed)} cells failed; --again runs them once more")
     if stopped:
         say("stopped; the same command goes on with the cells that are left")
-        return stopped
+        return EXIT_INTERRUPTED
     if failure:
         say(f"error: {failure}")
     return EXIT_FAILURE if failed or failure else EXIT_DONE
 
 
-def _run(left: list[tuple[str, Cell]], store: CellStore, master: str) -> tuple[int, str]:
-    """Run what is left; the exit code if a signal stopped it, and what made Spark give up."""
+def _run(left: list[tuple[str, Cell]], store: CellStore, master: str) -> tuple[bool, str]:
+    """Run what is left; whether it was stopped, and what made Spark give up."""
     if not left:
-        return EXIT_DONE, ""
+        return False, ""
     watch = _Watch(len(left))
     try:
         with spark_session(master, short=True) as spark:
             run_tasks(spark, left, run_cell, store, watch.see)
     except KeyboardInterrupt:
-        return EXIT_INTERRUPTED, ""
-    except SystemExit as ended:  # SIGTERM
-        return int(ended.code or EXIT_DONE), ""
+        return True, ""
     except SparkFailed as error:
-        return EXIT_DONE, str(error)
-    return EXIT_DONE, ""
+        return False, str(error)
+    return False, ""
 
 
 class _Watch:
