@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from penstock.errors import InputError
 from penstock.telemetry.batch_stream import BatchStream
-from penstock.telemetry.spark_log import SparkFailed, SparkLog
+from penstock.telemetry.spark_log import SparkFailed
 
 pytestmark = pytest.mark.spark
 
@@ -91,13 +91,3 @@ def test_any_other_error_is_told_in_one_line(spark: SparkSession, folder: Path) 
         BatchStream(handle).run(writer(spark, folder), lambda: False)
     assert "no room on the disk" in str(told.value)
     assert "\n" not in str(told.value)
-
-
-def test_a_log_of_the_callers_stays_and_one_of_our_own_only_if_it_is_kept(tmp_path: Path) -> None:
-    named = SparkLog.at(tmp_path / "run" / "spark.log")
-    own, kept = SparkLog.at(None), SparkLog.at(None)
-    assert kept.keep() == f"Spark's log is {kept.path}"
-    for log in (named, own, kept):
-        log.remove_unless_kept()
-    assert [log.path.exists() for log in (named, own, kept)] == [True, False, True]
-    kept.path.unlink()

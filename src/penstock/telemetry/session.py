@@ -16,6 +16,7 @@ import signal
 import sys
 import tempfile
 import threading
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
@@ -109,7 +110,7 @@ def spark_session(
                 yield spark
             finally:
                 # On Ctrl-C or when Java is gone there is nothing left to stop.
-                with suppress(Exception):
+                with suppress(Exception), warnings.catch_warnings(action="ignore"):
                     spark.stop()
                     _forget(settings)
 

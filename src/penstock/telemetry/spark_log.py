@@ -25,9 +25,9 @@ appender.stderr.name = stderr
 appender.stderr.target = SYSTEM_ERR
 appender.stderr.layout.type = PatternLayout
 appender.stderr.layout.pattern = %d{yyyy-MM-dd HH:mm:ss} %p %c{1}: %m%n%ex
-# As Spark's launcher wants it, or it says at every start that it sets a level of its own.
+# Spark makes this one's level that of the root, and would choose it by itself.
 logger.repl.name = org.apache.spark.api.python.PythonGatewayServer
-logger.repl.level = error
+logger.repl.level = warn
 """
 #: How Spark goes on after saying what happened, and how Python begins to.
 _ABOUT_THE_QUERY, _TRACEBACK = "=== Streaming Query ===", "Traceback (most recent call last):"
@@ -114,10 +114,22 @@ def failures_name_the_log() -> Iterator[None]:
 
     try:
         yield
-    except SparkFailed as error:
-        raise type(error)(_with_log(str(error))) from error
-    except (Py4JError, PySparkException) as error:
+    except (SparkFailed, Py4JError, PySparkException) as error:
+        if _was_interrupted(error):
+            raise KeyboardInterrupt from error
+        if isinstance(error, SparkFailed):
+            raise type(error)(_with_log(str(error))) from error
         raise SparkFailed(_with_log(f"Spark failed: {reason_of(error)}")) from error
+
+
+def _was_interrupted(error: BaseException | None) -> bool:
+    """Whether an interruption is behind a failure.
+
+    It breaks off the talk with Java, and what PySpark still says on its way out then fails.
+    """
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _with_log(reason: str) -> str:
