@@ -216,6 +216,13 @@ def test_where_spark_fails_its_log_is_named_and_kept():
 
 
 @pytest.mark.spark
+def test_a_java_that_is_gone_is_told_as_that():
+    said, log = in_a_process_of_its_own("java.java.lang.Runtime.getRuntime().halt(3)")
+    assert said.startswith("Spark's Java process ended with 3 (not enough memory?); Spark's log")
+    log.unlink()
+
+
+@pytest.mark.spark
 def test_where_all_is_well_the_log_goes_with_the_process():
     _, log = in_a_process_of_its_own("pass")
     assert log.name.startswith("penstock-spark-")

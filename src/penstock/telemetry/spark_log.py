@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -32,6 +33,8 @@ logger.repl.level = warn
 #: How Spark goes on after saying what happened, and how Python begins to.
 _ABOUT_THE_QUERY, _TRACEBACK = "=== Streaming Query ===", "Traceback (most recent call last):"
 _LONGEST_REASON = 300
+#: A call fails a moment before the process that it went to is gone.
+_ENDS_WITHIN_S = 1.0
 
 
 class SparkFailed(PenstockError):
@@ -114,12 +117,32 @@ def failures_name_the_log() -> Iterator[None]:
 
     try:
         yield
-    except (SparkFailed, Py4JError, PySparkException) as error:
+    except (SparkFailed, Py4JError, PySparkException, ConnectionError) as error:
         if _was_interrupted(error):
             raise KeyboardInterrupt from error
         if isinstance(error, SparkFailed):
             raise type(error)(_with_log(str(error))) from error
+        if reason := _how_java_ended(error):
+            raise SparkFailed(_with_log(reason)) from error
+        if isinstance(error, ConnectionError):
+            raise
         raise SparkFailed(_with_log(f"Spark failed: {reason_of(error)}")) from error
+
+
+def _how_java_ended(error: Exception) -> str:
+    """What to say where a call failed because Java is gone; empty where it is not."""
+    from py4j.protocol import Py4JJavaError
+    from pyspark import SparkContext
+    from pyspark.errors import PySparkException
+
+    process = getattr(SparkContext._gateway, "proc", None)
+    if process is None or isinstance(error, (Py4JJavaError, PySparkException)):
+        return ""
+    try:
+        code = process.wait(_ENDS_WITHIN_S)
+    except subprocess.TimeoutExpired:
+        return ""
+    return f"Spark's Java process ended with {code} (not enough memory?)"
 
 
 def _was_interrupted(error: BaseException | None) -> bool:
