@@ -145,10 +145,7 @@ class Reference:
             if here:
                 limits.append((fixed[m], sum(i.points_per_scale for i in here), usable))
             for i in here:
-                core = (
-                    usable if kind.core_points is None else kind.core_points * i.component.threads
-                )
-                limits.append((i.cost.met, i.points_per_scale, min(core, usable)))
+                limits.append((i.cost.met, i.points_per_scale, self.usable_by(i, kind)))
             if kind.nic_mbps is not None:
                 for bytes_per_s in self.nic_bytes(machine):
                     limits.append((0.0, bytes_per_s, kind.nic_mbps * 1e6 / 8))
@@ -156,6 +153,13 @@ class Reference:
 
     def usable(self, kind: MachineType) -> float:
         return kind.cpu_points * (1 - self.problem.cluster.headroom)
+
+    def usable_by(self, instance: Instance, kind: MachineType) -> float:
+        """What headroom leaves of the instance's cores, or of the machine where that is less."""
+        if kind.core_points is None:
+            return self.usable(kind)
+        cores = kind.core_points * instance.component.threads
+        return min(cores, kind.cpu_points) * (1 - self.problem.cluster.headroom)
 
     def fits(self, scale: float) -> bool:
         return all(

@@ -60,6 +60,15 @@ def test_headroom_is_not_used():
     assert capacity(problem, all_on(problem)).scale == pytest.approx(75 - 5)
 
 
+def test_headroom_is_not_used_by_a_thread_either():
+    # A core of 25 points, a fifth of it kept free: (20 - 5) / 1, while the machine has 80.
+    machines = cluster(M1=1, headroom=0.2, every={"core_points": 25.0})
+    problem = build(topology("a"), machines, profile(a=1.0, met=5.0))
+    found = capacity(problem, all_on(problem))
+    assert found.scale == pytest.approx(15.0)
+    assert found.limit.resource is Resource.THREAD_CPU
+
+
 def test_the_machine_and_its_workers_cost_before_any_tuple():
     costs = {"base_cpu_points": 10.0, "worker_cpu_points": 4.0}
     problem = build(topology("a>b"), cluster(M1=2, every=costs), profile(a=1.0, b=1.0))

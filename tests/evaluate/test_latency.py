@@ -26,6 +26,16 @@ def test_a_core_is_slower_than_its_machine():
     assert path_latency_ms(judged, load=0.5) == pytest.approx(20.0 / 0.75)
 
 
+def test_headroom_does_not_slow_a_core_down():
+    # As above, with a fifth kept free: full at 40 tuples/s, at half of that 20 of 80 points are in
+    # use. A tuple still takes 20 ms of the whole core.
+    machines = cluster(every={"core_points": 50.0}, M1=1, headroom=0.2)
+    problem = build(topology("a"), machines, profile(a=1.0))
+    judged = assess(problem, place(problem, "a M1-1"))
+    assert judged.scale == pytest.approx(40.0)
+    assert path_latency_ms(judged, load=0.5) == pytest.approx(20.0 / 0.75)
+
+
 def test_the_longest_path_counts_with_its_hops():
     # a > b > d and a > c > d, each alone on a machine; all full at 100/s but d, which takes 200/s
     # and costs half. At half load every machine is half busy: 20 ms each, d 10 ms. Hops of 3 ms.

@@ -62,8 +62,17 @@ def test_measured_memory_replaces_declared_memory():
 def test_an_instance_uses_its_threads_but_never_more_than_the_machine():
     graph = topology("a>b>c", b={"threads": 2}, c={"threads": 9})
     points = {"M1": {"core_points": 25.0}}
-    problem = build(graph, cluster(M1=1, M2=1, types=points, headroom=0.1), ONE)
-    assert problem.instance_points.tolist() == [[25.0, 90.0], [50.0, 90.0], [90.0, 90.0]]
+    problem = build(graph, cluster(M1=1, M2=1, types=points), ONE)
+    assert problem.instance_points.tolist() == [[25.0, 100.0], [50.0, 100.0], [100.0, 100.0]]
+
+
+def test_headroom_is_kept_free_on_threads_as_on_machines():
+    graph = topology("a>b>c", b={"threads": 2}, c={"threads": 9})
+    points = {"M1": {"core_points": 25.0}}
+    problem = build(graph, cluster(M1=1, M2=1, types=points, headroom=0.2), ONE)
+    assert problem.instance_points.tolist() == [[20.0, 80.0], [40.0, 80.0], [80.0, 80.0]]
+    # What a core can do is another matter.
+    assert problem.thread_points.tolist() == [[25.0, 80.0], [50.0, 80.0], [80.0, 80.0]]
 
 
 def test_limits_and_requests_in_arrays():

@@ -46,6 +46,16 @@ def test_back_pressure_and_drops_agree_with_the_engine():
         assert here == pytest.approx(there, rel=0.05)
 
 
+def test_a_core_runs_at_its_full_speed_whatever_the_plan_keeps_free():
+    # A core of 50 points, a fifth kept free: planned for 40 tuples/s, and 48 still go through.
+    machines = cluster(M1=1, headroom=0.2, every={"core_points": 50.0})
+    problem = build(topology("a"), machines, profile(a=1.0, on=("M1",)))
+    placement = place(problem, "a M1-1")
+    for fluid in (False, True):
+        got = simulated(problem, placement, calm(48, 60, queue_limit=None), fluid=fluid)
+        assert got.measured.completed_per_s == pytest.approx(48, rel=0.02)
+
+
 def test_a_machine_that_slows_down_and_one_that_dies():
     problem = build(topology("a>b"), cluster(M1=2), profile(a=0.0, b=1.0, on=("M1",)))
     placement = place(problem, "a M1-1", "b M1-2")

@@ -39,7 +39,8 @@ Weighted = Annotated[
     bool, typer.Option("--weighted", help="Allow unequal shares (weighted grouping).")
 ]
 Headroom = Annotated[
-    float | None, typer.Option("--headroom", help="Fraction of each machine's CPU kept free.")
+    float | None,
+    typer.Option("--headroom", help="Fraction of each machine's and thread's CPU kept free."),
 ]
 Met = Annotated[
     float | None, typer.Option("--met", help="Fixed CPU points per instance, for what-if studies.")

@@ -50,7 +50,8 @@ def _component_latency_ms(judged: Assessment, scale: float) -> FloatVector:
     problem, placement, found = judged.problem, judged.placement, judged.capacity
     rate = found.rates.per_instance
     kind = problem.cluster.type_of[placement.machine]
-    thread = problem.instance_points[placement.component, kind]
+    # A thread runs at the speed of its core, whatever of it a plan keeps free.
+    thread = problem.thread_points[placement.component, kind]
     # Points per tuple/s over points of the thread: seconds of CPU per tuple.
     seconds = np.divide(
         found.instance_slope, rate * thread, out=np.zeros_like(rate), where=rate > 0

@@ -95,7 +95,9 @@ class ClusterFile(FileModel):
     format: Literal["penstock/cluster"]
     name: Name
     description: str = ""
-    headroom: Fraction = Field(0.0, description="Fraction of each machine's CPU kept free.")
+    headroom: Fraction = Field(
+        0.0, description="Fraction of each machine's and thread's CPU kept free."
+    )
     worker_min_cpu_points: NotNegative = Field(
         0.0, description="Requests mode: the least CPU a worker is charged."
     )

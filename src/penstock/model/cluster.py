@@ -101,7 +101,7 @@ class Cluster:
     types: tuple[MachineType, ...]
     machines: tuple[Machine, ...]
     network: Network = field(default_factory=Network)
-    #: Fraction of each machine's CPU kept free.
+    #: Fraction of each machine's CPU, and of each core a thread runs on, kept free by plans.
     headroom: float = 0.0
     #: Requests mode: a worker is charged at least this much CPU.
     worker_min_cpu_points: float = 0.0

@@ -285,10 +285,22 @@ class Problem:
         return bool(np.any(self.e_remote > 0))
 
     @cached_property
+    def thread_points(self) -> FloatMatrix:
+        """The most CPU one instance gets: its threads' whole cores, shape (components, types)."""
+        return self._instance_limit(self.cluster.per_type("core_points"))
+
+    @cached_property
     def instance_points(self) -> FloatMatrix:
-        """The most CPU one instance can use: its threads' cores, shape (components, types)."""
+        """The most CPU a plan gives one instance: as ``thread_points``, with headroom kept free.
+
+        Shape (components, types).
+        """
+        core = self.cluster.per_type("core_points") * (1.0 - self.cluster.headroom)
+        return self._instance_limit(core)
+
+    def _instance_limit(self, core: FloatVector) -> FloatMatrix:
+        """Threads times the points of a core, where that is less than what the machine offers."""
         machine = self.cluster.usable_cpu_per_type
-        core = self.cluster.per_type("core_points")
         threads = np.array([c.threads for c in self.components])
         limit = np.where(np.isnan(core), machine, threads[:, None] * core)
         return frozen(np.minimum(limit, machine))

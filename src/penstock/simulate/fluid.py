@@ -69,7 +69,7 @@ class Fluid:
         # Points per tuple/s as the cost model has them, crossing costs included.
         self.cost = np.divide(found.instance_slope, unit, out=np.zeros_like(unit), where=unit > 0)
         kind = problem.cluster.type_of[placement.machine]
-        thread = problem.instance_points[placement.component, kind] - found.instance_fixed
+        thread = problem.thread_points[placement.component, kind] - found.instance_fixed
         self.thread = np.maximum(thread, 0.0)
         self.room = np.maximum(problem.cluster.usable_cpu - found.machine_fixed, 0.0)
         self.fixed = found.machine_fixed
