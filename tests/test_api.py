@@ -112,7 +112,7 @@ def test_what_if_options_change_the_problem_and_not_its_parts(small):
         (({"format": "penstock/topology"}, SMALL), {}, "input name: is missing"),
         (("linear",), {"headroom": 1.0}, "headroom must be at least 0 and below 1, not 1"),
         (("linear",), {"met": float("nan")}, "met must be a number of at least 0, not nan"),
-        (("linear", "thesis", "nasiri"), {}, 'has no cost of "lowCompute" on machine type'),
+        (("linear", "thesis", "nasiri"), {}, 'has no cost of "lowCompute", "midCompute", '),
     ],
     ids=str,
 )

@@ -32,6 +32,7 @@ from penstock.model.outcome import RATE, Outcome
 from penstock.model.plan import Contingency, Plan, Scalar
 from penstock.model.problem import Problem, build
 from penstock.model.profile import Profile
+from penstock.model.speed import estimate_by_speed
 from penstock.model.terms import Terms
 from penstock.model.topology import Topology
 from penstock.schedulers.admission import by_priority, has_priorities
@@ -60,13 +61,15 @@ def problem(
     met: float | None = None,
     terms: Terms | Source | None = None,
     engine: Engine = Engine.STORM,
+    estimate_from: str | None = None,
 ) -> Problem:
     """A problem from values, files, dicts or the names of shipped examples.
 
     Without a cluster, an example's own is taken; a recorded production folder brings its own.
     For Spark, every stream is divided by shares and instance counts are left to the planner.
     Without a profile, a shipped one that covers the components on these machines is used if there
-    is one; otherwise the topologies' requests must do.
+    is one; otherwise the topologies' requests must do. ``estimate_from`` names a machine type of
+    the profile whose costs, divided by relative speed, are taken for types on which it has none.
     """
     given = [topologies] if isinstance(topologies, (Topology, str, Path, Mapping)) else topologies
     findings: list[Finding] = []
@@ -86,6 +89,10 @@ def problem(
         machines = replace(machines, headroom=_fraction("headroom", headroom))
     if profile is None:
         costs = examples.profile_for(known, machines)
+    if estimate_from is not None:
+        if costs is None:
+            raise InputError(f"estimates from {estimate_from} need a profile (--profile)")
+        costs = estimate_by_speed(costs, machines, estimate_from)
     if met is not None:
         if costs is None:
             raise InputError("met changes a profile, and this problem has none")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 EXIT_DONE = 0
@@ -58,6 +58,18 @@ class PenstockError(Exception):
 
 class InputError(PenstockError):
     """A file or value given by the user is not what it must be. Carries all that is wrong."""
+
+
+class MissingCostsError(InputError):
+    """A profile lacks costs that a problem needs, and options of the command line would help."""
+
+    def __init__(
+        self, *findings: Finding, options: Mapping[str, str], without_speed: Sequence[str]
+    ) -> None:
+        super().__init__(*findings)
+        self.options = dict(options)
+        #: Machine types that cannot be estimated before something says how fast they are.
+        self.without_speed = tuple(without_speed)
 
 
 class CycleError(PenstockError):

@@ -24,6 +24,7 @@ from penstock.report.made import how_made
 from penstock.report.page import Document, Source
 from penstock.report.simulation import recorded
 from penstock.report.story import Findings, Rival, build
+from penstock.report.trust import costs_origin
 from penstock.schedulers.base import Budget
 from penstock.simulate.compiled import has_numba
 from penstock.simulate.load_curve import LoadCurve, load_curve
@@ -267,7 +268,9 @@ def page(found: Findings, wanted: Wanted, command: str, when: str, seconds: floa
     profile = plan.problem.profile
     parameters = [f"{name} {value}" for name, value in plan.parameters.items()]
     about = {
-        "costs": f"profile {profile.name} ({profile.origin.value})" if profile else "requests only",
+        "costs": f"profile {profile.name} ({costs_origin(profile)})"
+        if profile
+        else "requests only",
         "scheduler": ", ".join([plan.scheduler, f"seed {plan.seed}", *parameters]),
         "seeds of the comparison": f"{wanted.seed} to {wanted.seed + wanted.seeds - 1}",
     }

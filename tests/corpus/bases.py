@@ -65,6 +65,7 @@ CLUSTER: Document = {
         "M1": {
             "cpu_points": 400,
             "core_points": 100,
+            "speed": 1.4,
             "memory_mb": 8192,
             "slots": 4,
             "nic_mbps": 1000,
@@ -115,7 +116,12 @@ PROFILE: Document = {
                     "samples": 40,
                     "extrapolated": False,
                 },
-                "M2": {"e": 0.1, "met": 1.5},
+                "M2": {
+                    "e": 0.1,
+                    "met": 1.5,
+                    "extrapolated": True,
+                    "estimate": {"measured_on": "M1", "speed": 0.6, "basis": "speed"},
+                },
                 "M3": {"e": 0.1, "met": 1.5},
             },
         },

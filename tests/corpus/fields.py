@@ -58,6 +58,7 @@ _T, _SPLIT = "topology", ("components", "split")
 _OUT = (*_SPLIT, "streams", 0)
 _M1 = ("types", "M1")
 _LOW = ("rows", "lowCompute", "on", "M1")
+_ESTIMATE = ("rows", "lowCompute", "on", "M2", "estimate")
 _PLACED = ("topologies", 0, "components", "low", 0)
 _NODE = ("racks", 0, "supervisors", 0)
 FIELDS: list[tuple[str, Place, str]] = [
@@ -99,6 +100,7 @@ FIELDS: list[tuple[str, Place, str]] = [
     ("cluster", _M1, "mapping"),
     ("cluster", (*_M1, "cpu_points"), "positive"),
     ("cluster", (*_M1, "core_points"), "positive"),
+    ("cluster", (*_M1, "speed"), "positive"),
     ("cluster", (*_M1, "memory_mb"), "positive"),
     ("cluster", (*_M1, "slots"), "count"),
     ("cluster", (*_M1, "nic_mbps"), "positive"),
@@ -178,6 +180,8 @@ FIELDS: list[tuple[str, Place, str]] = [
     ("profile", (*_LOW, "met_error"), "not negative"),
     ("profile", (*_LOW, "samples"), "count"),
     ("profile", (*_LOW, "extrapolated"), "flag"),
+    ("profile", (*_ESTIMATE, "measured_on"), "name"),
+    ("profile", (*_ESTIMATE, "speed"), "positive"),
     ("profile", ("streams", 0, "source"), "name"),
     ("profile", ("streams", 0, "selectivity"), "not negative"),
     ("profile", ("streams", 0, "tuple_bytes"), "not negative"),

@@ -18,7 +18,15 @@ from penstock.model.cpu_form import CpuForm, FormKind
 from penstock.model.placement import Placement
 from penstock.model.plan import Contingency, MachineLoad, Plan, Prediction
 from penstock.model.problem import build
-from penstock.model.profile import Cost, Origin, Profile, StreamMeasure, WorkerCost
+from penstock.model.profile import (
+    Cost,
+    Origin,
+    Profile,
+    SpeedBasis,
+    SpeedEstimate,
+    StreamMeasure,
+    WorkerCost,
+)
 from penstock.model.terms import Held, Least, Terms
 from penstock.model.topology import Component, Grouping, Kind, Stream, Topology
 
@@ -132,6 +140,7 @@ def _machine_type(dice: Random, name: str) -> MachineType:
         name,
         cpu_points=cpu,
         core_points=some(dice, lambda: cpu / 4),
+        speed=some(dice, lambda: number(dice)),
         memory_mb=some(dice, lambda: number(dice)),
         slots=dice.randint(1, 9),
         nic_mbps=some(dice, lambda: number(dice)),
@@ -160,6 +169,7 @@ def random_profile(dice: Random, rows: list[str], kinds: list[str]) -> Profile:
             met_error=some(dice, lambda: 0.0),
             samples=some(dice, lambda: dice.randint(1, 99)),
             extrapolated=dice.random() < 0.5,
+            estimate=some(dice, lambda: random_estimate(dice)),
             form=some(dice, lambda: random_form(dice)),
             linear_error=some(dice, lambda: number(dice)),
             rate_most=some(dice, lambda: number(dice)),
@@ -191,6 +201,10 @@ def random_profile(dice: Random, rows: list[str], kinds: list[str]) -> Profile:
         if dice.random() < 0.5
     )
     return Profile(dice.choice(_WORDS), costs, memory, measures, workers, origin, text(dice))
+
+
+def random_estimate(dice: Random) -> SpeedEstimate:
+    return SpeedEstimate(dice.choice(_WORDS), number(dice), dice.choice(list(SpeedBasis)))
 
 
 def random_form(dice: Random) -> CpuForm:

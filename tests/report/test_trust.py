@@ -10,7 +10,7 @@ from penstock.evaluate.predict import predict
 from penstock.model.cpu_form import CpuForm, FormKind
 from penstock.model.plan import Plan
 from penstock.model.problem import build
-from penstock.model.profile import Cost
+from penstock.model.profile import Cost, SpeedBasis, SpeedEstimate
 from penstock.report.trust import trust_notes
 
 ONE = cluster(M1=1, every={"cpu_points": 100.0})
@@ -34,6 +34,16 @@ def test_an_estimated_cost_is_named():
     assert trust_notes(plan_with(extrapolated=True)) == [
         "estimated, never measured: the cost of a on M1"
     ]
+
+
+def test_an_estimate_by_speed_says_from_what_and_how_far_it_may_be_off():
+    # A standard error of 22.1 % is a factor of 1.221; 1.96 of them are a factor of 1.48.
+    estimate = SpeedEstimate("any", 1.4, SpeedBasis.STATED)
+    (note,) = trust_notes(plan_with(extrapolated=True, estimate=estimate, e_error=0.221))
+    assert note == (
+        "estimated, never measured: costs on M1 (1.4 times as fast), from those measured on any by "
+        "the speeds stated in the cluster; each may be off by a factor of 1.5 either way (95 %)"
+    )
 
 
 def test_a_line_for_a_bent_form_says_how_far_it_is_off():

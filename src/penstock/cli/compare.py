@@ -31,6 +31,7 @@ def command(
     example: options.Example = None,
     cluster: options.Cluster = None,
     profile: options.Profile = None,
+    estimate_from: options.EstimateFrom = None,
     schedulers: Annotated[
         str | None, typer.Option("--schedulers", help="Names with commas between; else all.")
     ] = None,
@@ -64,8 +65,9 @@ def command(
     if svg:
         require_charts()
     problem = options.make_problem(
-        topologies, example, cluster, profile, weighted=weighted, headroom=headroom, met=met
-    )
+        topologies, example, cluster, profile, weighted=weighted, headroom=headroom, met=met,
+        estimate_from=estimate_from,
+    )  # fmt: skip
     names = [name.strip() for name in schedulers.split(",") if name.strip()] if schedulers else None
     with options.stoppable_budget(seconds, iterations) as budget:
         found = api.compare(

@@ -42,6 +42,7 @@ from penstock.cli import (
     sweep,
     validate,
 )
+from penstock.cli.missing_costs import what_helps
 from penstock.cli.output import say, write_json
 from penstock.errors import (
     EXIT_BUG,
@@ -49,6 +50,7 @@ from penstock.errors import (
     EXIT_FAILURE,
     EXIT_INTERRUPTED,
     EXIT_TERMINATED,
+    MissingCostsError,
     PenstockError,
 )
 
@@ -155,13 +157,13 @@ def _parser() -> Any:
 def _run(arguments: list[str]) -> int:
     try:
         # Not by calling the parser: that has ideas of its own about Ctrl-C and broken pipes.
-        with _parser().make_context("penstock", arguments) as context:
+        with _parser().make_context("penstock", [*arguments]) as context:
             result = _parser().invoke(context)
         return result if isinstance(result, int) else EXIT_DONE
     except typer.Exit as left:
         return left.exit_code
     except PenstockError as error:
-        return _report(error, as_json="--json" in arguments)
+        return _report(error, arguments)
     except (KeyboardInterrupt, typer.Abort):
         say("interrupted")
         return EXIT_INTERRUPTED
@@ -179,13 +181,21 @@ def _run(arguments: list[str]) -> int:
         return _report_bug(error)
 
 
-def _report(error: PenstockError, as_json: bool) -> int:
+def _report(error: PenstockError, arguments: list[str]) -> int:
     for finding in error.findings:
         say(f"error: {finding}")
-    if as_json:
+    if isinstance(error, MissingCostsError):
+        for line in what_helps(error, arguments, _options_of(arguments[0])):
+            say(line)
+    if "--json" in arguments:
         findings = [finding.to_dict() for finding in error.findings]
         write_json({"format": "penstock/error", "version": 1, "findings": findings})
     return error.exit_code
+
+
+def _options_of(verb: str) -> set[str]:
+    command = _parser().commands.get(verb)
+    return {name for parameter in command.params for name in parameter.opts} if command else set()
 
 
 def _report_bug(error: Exception) -> int:

@@ -35,6 +35,14 @@ Cluster = Annotated[
 Profile = Annotated[
     str | None, typer.Option("--profile", "-p", help="Profile file or name of a shipped one.")
 ]
+EstimateFrom = Annotated[
+    str | None,
+    typer.Option(
+        "--estimate-from",
+        metavar="TYPE",
+        help="Estimate costs that the profile lacks from those on this machine type, by speed.",
+    ),
+]
 Weighted = Annotated[
     bool, typer.Option("--weighted", help="Allow unequal shares (weighted grouping).")
 ]
@@ -79,14 +87,16 @@ def make_problem(
     headroom: float | None = None,
     met: float | None = None,
     engine: Engine = Engine.STORM,
+    estimate_from: str | None = None,
 ) -> Problem:
     """The problem the options describe."""
     named = [*(topologies or []), *(examples or [])]
     if not named:
         raise UsageError("name a topology file, or an example with --example (penstock examples)")
     return api.problem(
-        named, cluster, profile, weighted=weighted, headroom=headroom, met=met, engine=engine
-    )
+        named, cluster, profile, weighted=weighted, headroom=headroom, met=met, engine=engine,
+        estimate_from=estimate_from,
+    )  # fmt: skip
 
 
 def load_plan(path: Path) -> Plan:

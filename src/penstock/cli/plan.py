@@ -40,6 +40,7 @@ def command(
     example: options.Example = None,
     cluster: options.Cluster = None,
     profile: options.Profile = None,
+    estimate_from: options.EstimateFrom = None,
     scheduler: Annotated[
         str | None,
         typer.Option(
@@ -106,7 +107,7 @@ def command(
         target = storm_options.Target(nimbus, ui, storm_yaml, types)
         running = storm_options.live(
             target, topologies, _costs(profile, telemetry, since), weighted=weighted,
-            headroom=headroom, met=met,
+            headroom=headroom, met=met, estimate_from=estimate_from,
         )  # fmt: skip
         problem = running.problem
     elif telemetry or since:
@@ -114,7 +115,7 @@ def command(
     else:
         problem = options.make_problem(
             topologies, example, cluster, profile, weighted=weighted, headroom=headroom, met=met,
-            engine=engine,
+            engine=engine, estimate_from=estimate_from,
         )  # fmt: skip
     before = options.load_plan(current) if current else running.before if running else None
     asked = terms_options.Given(

@@ -33,6 +33,7 @@ def command(
     example: options.Example = None,
     cluster: options.Cluster = None,
     profile: options.Profile = None,
+    estimate_from: options.EstimateFrom = None,
     scheduler: Annotated[
         str, typer.Option("--scheduler", "-s", help="Whose plan, where one is made here.")
     ] = api.DEFAULT_SCHEDULER,
@@ -107,8 +108,9 @@ def command(
             found = reports.report_on_plan(plan, wanted)
         else:
             problem = options.make_problem(
-                sources, example, cluster, profile, weighted=weighted, headroom=headroom, met=met
-            )
+                sources, example, cluster, profile, weighted=weighted, headroom=headroom, met=met,
+                estimate_from=estimate_from,
+            )  # fmt: skip
             found = reports.report_on_problem(problem, scheduler, wanted)
     page = reports.page(found, wanted, _command_line(), now(), time.monotonic() - began)
     _put_out(VIEWS[view](page), path)

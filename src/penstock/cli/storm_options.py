@@ -133,6 +133,7 @@ def live(
     weighted: bool = False,
     headroom: float | None = None,
     met: float | None = None,
+    estimate_from: str | None = None,
 ) -> Live:
     """The problem that a running cluster poses; a profile may be measured on it first."""
     costs = api.profile(profile) if isinstance(profile, str) else None
@@ -141,8 +142,9 @@ def live(
         costs = profile(_chosen(running, names))
     snapshot = narrowed(running, names, costs)
     problem = api.problem(
-        snapshot.topologies, snapshot.cluster, costs, weighted=weighted, headroom=headroom, met=met
-    )
+        snapshot.topologies, snapshot.cluster, costs, weighted=weighted, headroom=headroom, met=met,
+        estimate_from=estimate_from,
+    )  # fmt: skip
     if snapshot.avoided:
         say(f"on Storm's blacklist, so not planned on: {', '.join(snapshot.avoided)}")
         problem = problem.with_terms(Terms(avoid=snapshot.avoided))

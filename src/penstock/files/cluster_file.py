@@ -39,6 +39,10 @@ class TypeFields(Strict):
 
     cpu_points: Positive = Field(100.0, description="CPU capacity: 100 per machine or per core.")
     core_points: Positive | None = Field(None, description="Most one thread uses; else all.")
+    speed: Positive | None = Field(
+        None,
+        description="Of one core; 1 = as fast as where costs were measured (`--estimate-from`).",
+    )
     memory_mb: Positive | None = None
     slots: Annotated[int, Field(ge=1, le=10_000)] = Field(
         DEFAULT_SLOTS, description="Worker processes it can hold."

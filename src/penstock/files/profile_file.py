@@ -8,10 +8,18 @@ from pydantic import Field
 
 from penstock.errors import InputError
 from penstock.files.document import Document
-from penstock.files.schema import Count, FileModel, Name, NotNegative, Strict, check
+from penstock.files.schema import Count, FileModel, Name, NotNegative, Positive, Strict, check
 from penstock.files.topology_file import given
 from penstock.model.cpu_form import CpuForm, FormKind
-from penstock.model.profile import Cost, Origin, Profile, StreamMeasure, WorkerCost
+from penstock.model.profile import (
+    Cost,
+    Origin,
+    Profile,
+    SpeedBasis,
+    SpeedEstimate,
+    StreamMeasure,
+    WorkerCost,
+)
 from penstock.model.topology import DEFAULT_STREAM
 
 
@@ -28,6 +36,16 @@ class FormFields(Strict):
     instances: NotNegative = Field(1.0, description="Executors at which e holds (crowding).")
 
 
+class EstimateFields(Strict):
+    """A cost measured on another machine type, divided by how much faster this one is."""
+
+    measured_on: Name
+    speed: Positive = Field(description="Of a core, relative to the type measured.")
+    basis: Annotated[SpeedBasis, Field(strict=False)] = Field(
+        description="Speeds stated in the cluster, clocks, or clocks alone."
+    )
+
+
 class CostFields(Strict):
     """CPU points on one machine type."""
 
@@ -38,6 +56,9 @@ class CostFields(Strict):
     met_error: NotNegative | None = Field(None, description="Standard error of met.")
     samples: Count | None = None
     extrapolated: bool = Field(False, description="Estimated from other types.")
+    estimate: EstimateFields | None = Field(
+        None, description="How it was estimated, if by speed; see `penstock plan --estimate-from`."
+    )
     form: FormFields | None = Field(None, description="The measured form, if not a line.")
     linear_error: NotNegative | None = Field(
         None, description="Largest relative difference between form and line."
@@ -135,9 +156,10 @@ def profile_from(document: Document) -> Profile:
 
 
 def _cost(row: str, kind: str, fields: CostFields) -> Cost:
-    values = fields.model_dump(exclude={"form"})
+    values = fields.model_dump(exclude={"form", "estimate"})
     form = CpuForm(**fields.form.model_dump()) if fields.form else None
-    return Cost(row, kind, **values, form=form)
+    estimate = SpeedEstimate(**fields.estimate.model_dump()) if fields.estimate else None
+    return Cost(row, kind, **values, form=form, estimate=estimate)
 
 
 def profile_to_dict(profile: Profile) -> dict[str, object]:
@@ -173,11 +195,20 @@ def _cost_dict(cost: Cost) -> dict[str, object]:
             "met_error": cost.met_error,
             "samples": cost.samples,
             "extrapolated": cost.extrapolated or None,
+            "estimate": _estimate_dict(cost.estimate) if cost.estimate else None,
             "form": _form_dict(cost.form) if cost.form else None,
             "linear_error": cost.linear_error,
             "rate_most": cost.rate_most,
         }
     )
+
+
+def _estimate_dict(estimate: SpeedEstimate) -> dict[str, object]:
+    return {
+        "measured_on": estimate.measured_on,
+        "speed": estimate.speed,
+        "basis": estimate.basis.value,
+    }
 
 
 def _form_dict(form: CpuForm) -> dict[str, object]:

@@ -37,6 +37,8 @@ class MachineType:
     cpu_points: float = 100.0
     #: The most one single-threaded instance can use; ``None`` is the whole machine.
     core_points: float | None = None
+    #: Of one core, relative to the machines that costs were measured on, for estimates.
+    speed: float | None = None
     memory_mb: float | None = None
     slots: int = DEFAULT_SLOTS
     nic_mbps: float | None = None

@@ -1,4 +1,4 @@
-"""What does not fit together in a problem: demands half declared, costs nobody measured."""
+"""What does not fit together in a problem: demands half declared, neither costs nor requests."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from penstock.errors import Finding, close_match
+from penstock.errors import Finding
 from penstock.model.topology import Topology
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def misfits(problem: Problem) -> list[Finding]:
     """Everything that does not fit, at once; empty where all is well."""
-    return [*_demand_findings(problem.topologies), *_cost_findings(problem)]
+    return [*_demand_findings(problem.topologies), *_request_findings(problem)]
 
 
 def _demand_findings(topologies: tuple[Topology, ...]) -> list[Finding]:
@@ -38,33 +38,15 @@ def _demand_findings(topologies: tuple[Topology, ...]) -> list[Finding]:
     return findings
 
 
-def _cost_findings(problem: Problem) -> list[Finding]:
-    if problem.profile is None:
-        return [
-            Finding(
-                "no profile and no cpu_points request; give --profile, or cpu_points and "
-                "instances in the topology",
-                field=f"component {label}",
-            )
-            for label, component in zip(problem.labels, problem.components, strict=True)
-            if component.cpu_points is None
-        ]
-    profile = problem.profile
-    used = [problem.cluster.types[i].name for i in np.unique(problem.cluster.type_of)]
-    findings = []
-    for row in dict.fromkeys(problem.cost_rows):
-        if row not in profile.rows:
-            close = close_match(row, profile.rows)
-            hint = f'did you mean "{close}"?' if close else f"it has {', '.join(profile.rows)}"
-            findings.append(Finding(f'profile {profile.name} has no row "{row}"; {hint}'))
-            continue
-        missing = [name for name in used if (row, name) not in profile.by_place]
-        if missing:
-            findings.append(
-                Finding(
-                    f'profile {profile.name} has no cost of "{row}" on machine type '
-                    f"{', '.join(missing)} of cluster {problem.cluster.name}; "
-                    f"it has {', '.join(t for r, t in profile.by_place if r == row)}"
-                )
-            )
-    return findings
+def _request_findings(problem: Problem) -> list[Finding]:
+    if problem.profile is not None:
+        return []
+    return [
+        Finding(
+            "no profile and no cpu_points request; give --profile, or cpu_points and "
+            "instances in the topology",
+            field=f"component {label}",
+        )
+        for label, component in zip(problem.labels, problem.components, strict=True)
+        if component.cpu_points is None
+    ]

@@ -14,9 +14,16 @@ from functools import cached_property
 
 import numpy as np
 
-from penstock.errors import CycleError, Finding, InputError, NotMeasuredError
+from penstock.errors import (
+    CycleError,
+    Finding,
+    InputError,
+    MissingCostsError,
+    NotMeasuredError,
+)
 from penstock.model.arrays import BoolVector, FloatMatrix, FloatVector, IntVector, frozen
 from penstock.model.cluster import Cluster
+from penstock.model.cost_gaps import CostGaps
 from penstock.model.flat_stream import FlatStream, flatten
 from penstock.model.misfits import misfits
 from penstock.model.profile import Cost, Profile, StreamMeasure
@@ -331,6 +338,12 @@ def build(
         raise InputError("no topology given")
     problem = Problem(given, _with_measured_workers(cluster, profile), profile, weighted)
     findings = misfits(problem)
+    gaps = CostGaps.of(profile, cluster, problem.cost_rows, problem.components) if profile else None
+    if gaps is not None and gaps.options and not findings:
+        raise MissingCostsError(
+            *gaps.findings, options=gaps.options, without_speed=gaps.without_speed
+        )
+    findings += gaps.findings if gaps else []
     if findings:
         raise InputError(*findings)
     return problem

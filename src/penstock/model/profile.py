@@ -23,6 +23,24 @@ class Origin(StrEnum):
     ASSUMED = "assumed"
 
 
+class SpeedBasis(StrEnum):
+    """Where the speed of a machine type is known from, the surest first."""
+
+    STATED = "speed"
+    CLOCK = "clock"
+    #: Nothing is known about the machine that was measured; it counts as the mean of the clocks.
+    CLOCK_ALONE = "clock-alone"
+
+
+@dataclass(frozen=True, slots=True)
+class SpeedEstimate:
+    """A cost that was measured on another machine type and divided by how much faster this is."""
+
+    measured_on: str
+    speed: float
+    basis: SpeedBasis
+
+
 @dataclass(frozen=True, slots=True)
 class Cost:
     """One row (kind of work) on one machine type, in CPU points."""
@@ -41,6 +59,8 @@ class Cost:
     samples: int | None = None
     #: Estimated from other types, not measured on this one.
     extrapolated: bool = False
+    #: How, where one other type and its speed say it; else the rest of the table does.
+    estimate: SpeedEstimate | None = None
     #: What was measured, where it is not a straight line; ``e`` and ``met`` stand for it in plans.
     form: CpuForm | None = None
     #: Largest relative difference between form and line over the rates measured.

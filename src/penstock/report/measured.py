@@ -59,6 +59,8 @@ def costs_table(profile: Profile) -> Table:
 
 
 def _form(cost: Cost) -> str:
+    if cost.estimate is not None:
+        return f"estimated from {cost.estimate.measured_on} by {cost.estimate.basis.value}"
     if cost.extrapolated:
         return "estimated from other types"
     if cost.form is None:

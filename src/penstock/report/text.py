@@ -22,7 +22,7 @@ from penstock.report.facts import Facts
 from penstock.report.loads import MachineUse, machine_uses
 from penstock.report.losses import without_room, worst_loss
 from penstock.report.numbers import UNKNOWN, percent, plain, rate, seconds
-from penstock.report.trust import trust_notes
+from penstock.report.trust import costs_origin, trust_notes
 
 #: Above this the machines are summed up by type unless all are asked for.
 MOST_MACHINES_LISTED = 30
@@ -81,7 +81,7 @@ def _summary(plan: Plan) -> Table:
         grid.add_row("if one is lost", _room_elsewhere(plan))
     if plan.problem.profile is not None:
         profile = plan.problem.profile
-        grid.add_row("costs", f"profile {profile.name} ({profile.origin.value})")
+        grid.add_row("costs", f"profile {profile.name} ({costs_origin(profile)})")
     return grid
 
 

@@ -6,13 +6,15 @@ import numpy as np
 
 from penstock.evaluate.rates import instance_rates
 from penstock.model.plan import Plan
-from penstock.model.profile import Cost
-from penstock.report.numbers import percent, rate
+from penstock.model.profile import Cost, Profile, SpeedBasis
+from penstock.report.numbers import percent, plain, rate
 
 #: A line that is off by less than this is as good as the measurement itself.
 _WORTH_SAYING = 0.02
 #: An instance may run a little faster than any that was measured without a word.
 _BEYOND = 1.2
+#: Standard errors to either side of a value that hold 95 %.
+_SURE = 1.96
 
 
 def trust_notes(plan: Plan) -> list[str]:
@@ -31,10 +33,45 @@ def trust_notes(plan: Plan) -> list[str]:
     ]
 
 
+def costs_origin(profile: Profile) -> str:
+    """Where the costs come from, in a few words."""
+    estimated_from = dict.fromkeys(
+        cost.estimate.measured_on for cost in profile.costs if cost.estimate is not None
+    )
+    if not estimated_from:
+        return profile.origin.value
+    return f"estimated from {', '.join(estimated_from)}"
+
+
 def _estimated(costs: list[Cost]) -> list[str]:
-    if not costs:
-        return []
-    return [f"estimated, never measured: the cost of {_names(costs)}"]
+    others = [cost for cost in costs if cost.estimate is None]
+    notes = [f"estimated, never measured: the cost of {_names(others)}"] if others else []
+    by_speed: dict[tuple[str, SpeedBasis], list[Cost]] = {}
+    for cost in costs:
+        if cost.estimate is not None:
+            key = (cost.estimate.measured_on, cost.estimate.basis)
+            by_speed.setdefault(key, []).append(cost)
+    return notes + [_by_speed(*key, group) for key, group in by_speed.items()]
+
+
+def _by_speed(measured_on: str, basis: SpeedBasis, costs: list[Cost]) -> str:
+    speeds = {cost.machine_type: cost.estimate.speed for cost in costs if cost.estimate}
+    types = ", ".join(f"{kind} ({plain(speed, 3)} times as fast)" for kind, speed in speeds.items())
+    by = {
+        SpeedBasis.STATED: "the speeds stated in the cluster",
+        SpeedBasis.CLOCK: "their clocks",
+        SpeedBasis.CLOCK_ALONE: f"their clocks, as if {measured_on} had the mean of them",
+    }[basis]
+    factor = max(_factor(cost) for cost in costs)
+    return (
+        f"estimated, never measured: costs on {types}, from those measured on {measured_on} by "
+        f"{by}; each may be off by a factor of {plain(factor, 2)} either way (95 %)"
+    )
+
+
+def _factor(cost: Cost) -> float:
+    """How many times its true value a cost may be, or the other way round, 19 times out of 20."""
+    return float((1.0 + (cost.e_error or 0.0) / cost.e) ** _SURE) if cost.e > 0 else 1.0
 
 
 def _bent(costs: list[Cost]) -> list[str]:

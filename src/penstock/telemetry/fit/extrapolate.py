@@ -14,9 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from penstock.model.arrays import FloatMatrix, FloatVector
+from penstock.model.speed import ASSUMED_INTERACTION
 
-#: Interaction assumed where too little was measured to see it: a factor of 1.22 either way.
-ASSUMED_INTERACTION = 0.2
 #: Entries more than needed for the fit, from which the interaction can be seen.
 _FEWEST_SPARE = 3
 #: The interaction assumed goes on counting as much as this many spare entries.
