@@ -29,6 +29,7 @@ from penstock.files.store import load
 from penstock.inputs import Source, is_folder, natural_cluster, resolved, terms_from
 from penstock.model.cluster import Cluster
 from penstock.model.outcome import RATE, Outcome
+from penstock.model.placement import Placement
 from penstock.model.plan import Contingency, Plan, Scalar
 from penstock.model.problem import Problem, build
 from penstock.model.profile import Profile
@@ -37,7 +38,7 @@ from penstock.model.terms import Terms
 from penstock.model.topology import Topology
 from penstock.schedulers.admission import by_priority, has_priorities
 from penstock.schedulers.base import Budget, Scheduler, parameters_of
-from penstock.schedulers.counts import missing_counts, with_counts_of
+from penstock.schedulers.counts import changed_counts, missing_counts, with_counts_of
 from penstock.schedulers.lost.by_requests import contingencies_by_requests
 from penstock.schedulers.shortage import refutation
 from penstock.simulate.load_curve import DEFAULT_LOADS, LoadCurve
@@ -49,6 +50,8 @@ DEFAULT_SCHEDULER = "penstock"
 #: What plans for an engine, unless one is asked for by name.
 SCHEDULER_FOR = {Engine.STORM: DEFAULT_SCHEDULER, Engine.SPARK: SPARK_SCHEDULER}
 DEFAULT_COUNTS_FROM = "hetero"
+#: In place of a scheduler's name: every scheduler keeps the counts that topologies state.
+COUNTS_FROM_TOPOLOGY = "topology"
 
 
 def problem(
@@ -127,12 +130,16 @@ def plan(
 ) -> Planned:
     """Plan a problem. A scheduler that only places gets missing counts from ``counts_from``.
 
+    With ``counts_from="topology"`` those that decide counts themselves keep the topologies' too.
     Where topologies have demands and priorities and not all demands can be carried, those of the
     highest priority are carried first. ``if_lost`` adds where instances go when a machine is lost,
     if there are no more kinds of losses than that; with ``same_counts`` none starts or ends then,
     as a running Storm must have it, nor without rates, where they go by what they ask for.
     """
     chosen = configured(scheduler, parameters or {})
+    if counts_from == COUNTS_FROM_TOPOLOGY:
+        problem = _with_stated_counts(problem, seed, budget)
+        counts_from = DEFAULT_COUNTS_FROM
 
     def once(part: Problem, known: Bound | None = None) -> Planned:
         return _planned(part, scheduler, chosen, seed, counts_from, budget, known)
@@ -224,7 +231,7 @@ def _planned(
         parameters=_settings(chosen),
         seed=seed,
         predicted=predicted,
-        notes=(*notes, *outcome.notes),
+        notes=(*notes, *outcome.notes, *_note_on_counts(problem, outcome.placement)),
     )
     return Planned(scheduler, problem, made, outcome, judged, bound, seconds)
 
@@ -249,6 +256,9 @@ def compare(
     for name in chosen:
         schedulers.get(name)
     bound = upper_bound(problem) if problem.has_rates else None
+    if counts_from == COUNTS_FROM_TOPOLOGY:
+        problem = _with_stated_counts(problem, seed, budget)
+        counts_from = DEFAULT_COUNTS_FROM
     if given_counts and missing_counts(problem):
         source = _counts_outcome(problem, counts_from, seed, budget)
         if source.placement is not None:
@@ -365,6 +375,30 @@ def _counts_outcome(
         labels = ", ".join(problem.labels[c] for c in missing_counts(problem))
         raise InputError(f"no instance counts for {labels}, and no profile to work them out")
     return source().solve(problem, budget(), np.random.default_rng(seed))
+
+
+def _with_stated_counts(problem: Problem, seed: int, budget: Callable[[], Budget]) -> Problem:
+    """The problem with the topologies' counts laid down; where they state none, hetero decides."""
+    if all(count is None for count in problem.counts_asked):
+        raise InputError(
+            f"--counts-from {COUNTS_FROM_TOPOLOGY}: no component states instances (for Spark the "
+            "planner decides them)"
+        )
+    if not missing_counts(problem):
+        return problem.with_counts([count or 0 for count in problem.counts_asked])
+    source = _counts_outcome(problem, DEFAULT_COUNTS_FROM, seed, budget)
+    if source.placement is None:
+        raise InputError(f"no instance counts from {DEFAULT_COUNTS_FROM} for those not stated")
+    return with_counts_of(problem, source.placement)
+
+
+def _note_on_counts(problem: Problem, placement: Placement) -> tuple[str, ...]:
+    changed = changed_counts(problem, placement)
+    if not changed:
+        return ()
+    shown = ", ".join(changed[:4]) + (f" and {len(changed) - 4} more" if len(changed) > 4 else "")
+    told = f"instances in the topology are a starting point here ({shown})"
+    return (f"{told}; --counts-from {COUNTS_FROM_TOPOLOGY} keeps them",)
 
 
 def _fraction(name: str, value: float) -> float:

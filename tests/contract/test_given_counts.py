@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.builders import nasiri
+from tests.builders import build, cluster, nasiri, profile, topology
 
 from penstock import api
+from penstock.errors import InputError
 from penstock.schedulers import Budget, registered
 
 SCHEDULERS = {name: entry.scheduler for name, entry in registered().items() if entry.scheduler}
@@ -27,3 +28,29 @@ def test_given_counts_compares_all_on_the_same(example):
     size = len(found.problem.components)
     seen = {tuple(row.plan.placement.counts(size).tolist()) for row in found.rows}
     assert seen == {found.problem.given_counts}
+
+
+@pytest.mark.parametrize("name", SCHEDULERS)
+def test_counts_of_the_topology_are_kept_or_it_is_said_that_they_are_not(name):
+    problem = api.problem("wordcount")
+    stated = [c.instances for c in problem.components]
+    free = api.plan(problem, name).plan
+    changed = free.placement.counts(len(stated)).tolist() != stated
+    said = [note for note in free.notes if "--counts-from topology keeps them" in note]
+    assert len(said) == changed
+    kept = api.plan(problem, name, counts_from="topology").plan
+    assert kept.placement.counts(len(stated)).tolist() == stated
+    assert not any("--counts-from" in note for note in kept.notes)
+
+
+def test_counts_a_topology_does_not_state_are_decided():
+    graph = topology("a>b>c", b={"instances": 3})
+    problem = build(graph, cluster(M1=2), profile(a=1.0, b=1.0, c=1.0))
+    made = api.plan(problem, "penstock", counts_from="topology").plan
+    assert made.placement.counts(3)[1] == 3
+    assert (made.placement.counts(3) > 0).all()
+
+
+def test_a_topology_without_counts_has_none_to_keep():
+    with pytest.raises(InputError, match="no component states instances"):
+        api.plan(api.problem("linear"), counts_from="topology")

@@ -55,7 +55,11 @@ Met = Annotated[
 ]
 CountsFrom = Annotated[
     str,
-    typer.Option("--counts-from", help="Scheduler that decides counts for those that do not."),
+    typer.Option(
+        "--counts-from",
+        help="Scheduler that decides counts for those that do not; or topology: all keep those "
+        "that it states.",
+    ),
 ]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of the random generator.", min=0)]
 Seconds = Annotated[

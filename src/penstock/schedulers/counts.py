@@ -19,6 +19,18 @@ def with_counts_of(problem: Problem, placement: Placement) -> Problem:
     return problem.with_counts(filled)
 
 
+def changed_counts(problem: Problem, placement: Placement) -> list[str]:
+    """Components placed in other counts than the topologies state, where nobody laid them down.
+
+    What was not placed at all is another matter.
+    """
+    if problem.given_counts is not None:
+        return []
+    counts = placement.counts(len(problem.components)).tolist()
+    stated = zip(problem.labels, problem.counts_asked, counts, strict=True)
+    return [f"{label} {n} → {m}" for label, n, m in stated if n and m and n != m]
+
+
 def required_counts(problem: Problem, scheduler: str) -> tuple[int, ...]:
     """The counts laid down for every component; an error names those that are not."""
     missing = missing_counts(problem)
