@@ -72,6 +72,14 @@ EngineOption = Annotated[Engine, typer.Option("--engine", help="What the topolog
 WarmUp = Annotated[
     float, typer.Option("--warm-up", help="Leave out a worker's first seconds.", min=0)
 ]
+FittingWarmUp = Annotated[
+    float | None,
+    typer.Option(
+        "--warm-up",
+        help="Leave out a worker's first seconds. Default: 60, or half of a shorter run.",
+        min=0,
+    ),
+]
 Master = Annotated[str, typer.Option("--master", help="Spark's master.")]
 DriverMemory = Annotated[str, typer.Option("--driver-memory", help="Memory of Spark's driver.")]
 SparkSettings = Annotated[

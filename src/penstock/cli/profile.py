@@ -76,7 +76,7 @@ def command(
     window: Annotated[
         float, typer.Option("--window", help="Merge shorter windows up to this many s.", min=0)
     ] = 0.0,
-    warm_up: options.WarmUp = 60.0,
+    warm_up: options.FittingWarmUp = None,
     name: Annotated[str, typer.Option("--name", help="Name of the profile.")] = "measured",
     every: Annotated[
         float, typer.Option("--every", help="With --follow: seconds between looks.", min=0.1)

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _SAY_EVERY_S = 2.0
 _SPARK_LOG = "spark.log"
+#: Parts of --rows: at several loads what a tuple costs can be told from what is always there.
+_TO_MEASURE, _UNDER_A_PLAN = "1,0.5,0.25", "1"
 
 
 def command(
@@ -50,9 +52,13 @@ def command(
         int, typer.Option("--rows", help="Numbers in each batch of the rate source.", min=1)
     ] = 20_000,
     levels: Annotated[
-        str,
-        typer.Option("--levels", help="Parts of --rows that batches take in turn: 0.25,0.5,1."),
-    ] = "1",
+        str | None,
+        typer.Option(
+            "--levels",
+            help="Parts of --rows that batches take in turn. Default: 1,0.5,0.25, so that costs "
+            "can be fitted; 1 under a plan.",
+        ),
+    ] = None,
     every: Annotated[
         float,
         typer.Option("--every", help="Seconds between batches; 0: as fast as they go.", min=0),
@@ -119,7 +125,7 @@ def command(
                 home=home,
                 code_file=code,
                 rows_per_batch=rows,
-                levels=_parts(levels),
+                levels=_parts(levels or (_UNDER_A_PLAN if plan else _TO_MEASURE)),
                 every_s=every,
                 files=files,
                 files_per_batch=files_per_batch,

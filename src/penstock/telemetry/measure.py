@@ -100,7 +100,7 @@ def _silent(row: Any) -> CostFit:
     elif row["with_rate"] == 0:
         why = "no tuple counts"
     else:
-        why = "no window with both tuple counts and CPU outside the warm-up"
+        why = "no window with tuple counts and CPU after the warm-up; run longer, or see --warm-up"
     return CostFit(row["topology"], row["component"], row["machine_type"], 0, not_ready=why)
 
 

@@ -25,7 +25,7 @@ from penstock.telemetry import measure
 from penstock.telemetry.arrow_record import record_schema
 from penstock.telemetry.batch_stream import BatchStream
 from penstock.telemetry.checks import type_of_host
-from penstock.telemetry.clean import Settings
+from penstock.telemetry.clean import USUAL_WARM_UP_S, Settings
 from penstock.telemetry.drift import Drift, between_profiles
 from penstock.telemetry.findings import Findings, Measured
 from penstock.telemetry.ingest import from_columns, from_lines
@@ -168,6 +168,7 @@ class Pipeline:
         """Bring the tables up to date, fit the profile, and write both."""
         self.progress("cleaning, windows, traffic")
         manifest = self.tables.compute()
+        self._say_if_short(manifest)
         read = {t: self.store.read(manifest, t) for t in _FOUND_FROM}
         self.progress("fitting costs")
         found = measure.find(**read)
@@ -179,6 +180,16 @@ class Pipeline:
             drift = tuple(between_profiles(baseline, profile))
         self._write_results(manifest, found, profile, drift)
         return Measured(profile, found, self._quality(manifest, found, read), drift)
+
+    def _say_if_short(self, manifest: Manifest) -> None:
+        """A warm-up shorter than usual is told, with the option that sets it."""
+        left_out_s = self.tables.warm_up_s(manifest)
+        if self.settings.warm_up_s is None and left_out_s < USUAL_WARM_UP_S:
+            longest_s = max(manifest.facts["uptimes_s"])
+            self.progress(
+                f"a short run of {longest_s:.0f} s: the first {left_out_s:.0f} s are left out as "
+                "warm-up (--warm-up)"
+            )
 
     def _source_note(self, manifest: Manifest) -> str:
         records = self.tables.records_in(manifest)

@@ -11,7 +11,7 @@ Two steps, each ended by one commit, both safe to repeat:
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -25,6 +25,7 @@ from penstock.telemetry.clean import (
     Settings,
     differences,
     doubtful,
+    fitting_warm_up_s,
     repeated_keys,
     set_aside,
     without_repeats,
@@ -73,14 +74,19 @@ class Tables:
             updated = updated.with_parts("quarantine", {f"{ASIDE}/{key}": folders[ASIDE]})
         written = self.store.read_part("samples", key)
         is_total = F.col("counters") == Counters.TOTAL.value
-        counts = written.agg(F.count("*"), F.count("reason"), F.count_if(is_total))
-        records, aside, totals = counts.collect()[0]
+        uptime = F.when(F.col("reason").isNull(), F.col("uptime_s"))
+        counts = written.agg(
+            F.count("*"), F.count("reason"), F.count_if(is_total), F.min(uptime), F.max(uptime)
+        )
+        records, aside, totals, first, longest = counts.collect()[0]
         facts = manifest.facts
+        seen = [s for s in (*facts.get("uptimes_s", []), first, longest) if s is not None]
         self.store.commit(
             updated.with_facts(
                 pending=sorted({*facts.get("pending", []), *hours}),
                 batches={**facts.get("batches", {}), key: {"records": records, "aside": aside}},
                 totals=bool(facts.get("totals") or totals),
+                uptimes_s=[min(seen), max(seen)] if seen else [],
             )
         )
 
@@ -112,7 +118,14 @@ class Tables:
         updated = self._write(updated, {"places": traffic.place_traffic(pairs)}, part, pending)
         workers = self.store.read(updated, "workers", pending)
         updated = self._write(updated, {"utilisation": usage.utilisation(workers)}, part, pending)
-        return self.store.commit(updated.with_facts(pending=[]))
+        facts = {"pending": [], "warm_up_s": self.warm_up_s(manifest)}
+        return self.store.commit(updated.with_facts(**facts))
+
+    def warm_up_s(self, manifest: Manifest) -> float:
+        """Seconds of a worker that are left out: as set, or as fits what the store has seen."""
+        if self.settings.warm_up_s is not None:
+            return self.settings.warm_up_s
+        return fitting_warm_up_s(*(manifest.facts.get("uptimes_s") or [None, None]))
 
     def _write(
         self,
@@ -144,7 +157,8 @@ class Tables:
             judged = self._hold(doubtful(samples, keys))
             kept = without_repeats(samples, keys, judged)
             aside = set_aside(judged).where(own)
-        windows = merged(differences(kept, self.settings, totals=totals), self.settings)
+        settings = replace(self.settings, warm_up_s=self.warm_up_s(manifest))
+        windows = merged(differences(kept, settings, totals=totals), settings)
         counted = rates(windows).where(own)
         # Differences of totals take a sort; windows of their own are quickly read again.
         return self._hold(counted) if totals else counted, aside
@@ -166,9 +180,12 @@ class Tables:
 
     def _hours_to_compute(self, manifest: Manifest) -> list[str]:
         pending = set(manifest.facts.get("pending", []))
+        present = {key.partition("/")[0] for key in manifest.parts.get("samples", {})}
+        warm_up_s = self.warm_up_s(manifest)
+        if manifest.facts.get("warm_up_s", warm_up_s) != warm_up_s:
+            return sorted(present)  # what hours before this one left out is not what is now
         if pending and manifest.facts.get("totals"):
             # A total is a difference to the one before: the hour after depends on it too.
-            present = {key.partition("/")[0] for key in manifest.parts.get("samples", {})}
             pending |= {_shifted(hour, 1) for hour in pending} & present
         return sorted(pending)
 

@@ -58,7 +58,9 @@ def refusal(rate: Any, cpu: Any, variance: float = 0.0) -> str:
 
 def test_too_few_windows_are_refused() -> None:
     rate = np.linspace(10.0, 100.0, 11)
-    assert refusal(rate, E * rate + MET) == "only 11 windows with rate and CPU; 12 are needed"
+    assert refusal(rate, E * rate + MET) == (
+        "only 11 windows with rate and CPU, 12 are needed; run longer"
+    )
     assert fitted(points(rate, E * rate)).e != fitted(points(rate, E * rate)).e  # unknown, not 0
 
 

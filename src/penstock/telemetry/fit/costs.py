@@ -196,13 +196,14 @@ def _flat(measured: Points) -> dict[str, Any]:
 def refuse_points(measured: Points) -> str:
     """What is wrong with the measurements before any fit, in words with a remedy."""
     if len(measured) < FEWEST_SAMPLES:
-        return f"only {len(measured)} windows with rate and CPU; {FEWEST_SAMPLES} are needed"
+        seen = f"only {len(measured)} windows with rate and CPU"
+        return f"{seen}, {FEWEST_SAMPLES} are needed; run longer"
     low, high = np.quantile(measured.rate, [0.05, 0.95])
     noise = float(np.sqrt(measured.rate_variance.mean()))
     if high - low <= max(0.05 * high, 3 * noise):
         return (
             f"only one rate seen ({low:.4g} to {high:.4g} tuples/s): the cost of a tuple cannot be "
-            "told from the fixed cost; run it at other rates too"
+            "told from the fixed cost; run it at other rates too (penstock run: --levels)"
         )
     return ""
 
