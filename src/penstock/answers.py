@@ -13,7 +13,7 @@ from penstock.files.plan_file import plan_to_dict
 from penstock.model.outcome import Outcome
 from penstock.model.plan import Plan
 from penstock.model.problem import Problem
-from penstock.report.facts import Facts, facts
+from penstock.report.facts import Facts, facts, ranked
 from penstock.report.html import comparison_html, plan_html
 
 
@@ -59,6 +59,7 @@ class Comparison:
             "topologies": [topology.name for topology in self.problem.topologies],
             "cluster": self.problem.cluster.name,
             "bound_scale": self._bound_scale,
+            "ranking": [row.scheduler for row in ranked(row.facts for row in self.rows)],
             "schedulers": [row.facts.to_dict() for row in self.rows],
         }
 

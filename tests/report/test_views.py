@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
@@ -14,12 +15,14 @@ import penstock
 from penstock.change.diff import diff
 from penstock.files.store import to_dict
 from penstock.model.plan import Plan, Prediction
-from penstock.model.problem import build
+from penstock.model.problem import Problem, build
 from penstock.report import numbers
+from penstock.report.comparison import comparison_remarks, comparison_view
+from penstock.report.facts import ranked
 from penstock.report.html import comparison_html, plan_html
 from penstock.report.loads import machine_uses
 from penstock.report.picture import placement_svg
-from penstock.report.text import changes_view, comparison_remarks, comparison_view, plan_view
+from penstock.report.text import changes_view, plan_view
 from penstock.schedulers.lost.by_requests import contingencies_by_requests
 
 STRANGE = ["[red]x", ":smile:", "<a&b>", "\"q'", "語😀"]
@@ -53,7 +56,8 @@ def test_percentages_and_times_and_plain_numbers():
         *("38.2 %", "50 %", "–"),
     )
     assert (numbers.seconds(0.0345), numbers.seconds(2.5)) == ("34.5 ms", "2.5 s")
-    assert (numbers.plain(None), numbers.plain(1234.5678)) == ("–", "1235")
+    assert (numbers.plain(None), numbers.plain(12345.678)) == ("–", "12,346")
+    assert (numbers.count(5408), numbers.points(3203.04)) == ("5,408", "3,203.0")
 
 
 @pytest.fixture
@@ -152,6 +156,56 @@ def test_a_table_without_a_terminal_is_not_cut():
     remarks = comparison_remarks(rows)
     gain = found.rows[1].facts.scale / found.rows[0].facts.scale - 1
     assert remarks[1] == f"hetero carries most; it exceeds default by {100 * gain:.1f} %"
+
+
+def two_in_little_memory() -> Problem:
+    asks = {"memory_mb": 300.0}
+    both = [topology("a>b", name=name, a=asks, b=asks) for name in ("x", "y")]
+    return build(both, cluster(M1=2, every={"memory_mb": 1000.0}), profile(a=1.0, b=1.0))
+
+
+@pytest.fixture(scope="module")
+def part_placed():
+    """Proportional fills both machines with x: 2 x 300 of 1000 MB each, so y has no room.
+
+    Penstock places both. As x alone gets all the CPU, proportional has the higher rate.
+    """
+    found = penstock.compare(two_in_little_memory(), ["proportional", "penstock"])
+    return [row.facts for row in found.rows]
+
+
+def test_placing_all_topologies_ranks_above_any_rate_for_a_part_of_them(part_placed):
+    part, whole = part_placed
+    assert (part.not_placed, whole.not_placed) == (("y",), ())
+    assert part.scale > whole.scale
+    lines = text(comparison_view(part_placed, bars=False)).splitlines()
+    assert [line.split()[0] for line in lines[1:]] == ["penstock", "proportional"]
+    assert "1 not placed" in lines[2]
+    remarks = comparison_remarks(part_placed)
+    assert remarks[1] == "penstock carries most"
+
+
+def test_nothing_is_proven_on_a_part_of_the_topologies(part_placed):
+    part, _ = part_placed
+    assert not part.proven_optimal
+    assert part.gap is None
+    assert part.certified_gap is None
+    assert "proportional is proven" not in " ".join(comparison_remarks(part_placed))
+
+
+def test_a_plan_that_breaks_a_limit_ranks_below_one_that_keeps_all():
+    found = penstock.compare(nasiri("linear", (2, 2, 2)), ["default", "hetero"])
+    slower, faster = (row.facts for row in found.rows)
+    broken = replace(faster, violations=("memory of M1-1",))
+    assert ranked([broken, slower]) == [slower, broken]
+    assert comparison_remarks([broken, slower])[1].startswith("default carries most")
+
+
+def test_a_topology_without_room_is_shown_as_not_placed():
+    made = penstock.plan(two_in_little_memory(), "proportional")
+    shown = text(plan_view(made.plan, bars=False))
+    assert "rate of y   not placed" in shown
+    assert "gap to bound" not in shown
 
 
 def test_machines_are_summed_by_type_where_they_are_many():

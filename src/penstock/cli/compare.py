@@ -15,12 +15,13 @@ from penstock.cli.output import is_terminal, say, show, write_file, write_json
 from penstock.errors import EXIT_DONE, EXIT_INFEASIBLE, EXIT_INTERRUPTED
 from penstock.report.charts import require_charts
 from penstock.report.charts.canvas import standalone
+from penstock.report.comparison import comparison_remarks, comparison_view
 from penstock.report.numbers import percent
 from penstock.report.page.html import WIDE
 from penstock.report.simulation import comparison_rows, simulation_to_dict
 from penstock.report.story import Rival
 from penstock.report.story.schedulers import comparison_figure
-from penstock.report.text import bound_view, comparison_remarks, comparison_view
+from penstock.report.text import bound_view
 from penstock.simulate.results import SimResult
 from penstock.simulate.scenario import Scenario
 from penstock.simulate.variants import offering

@@ -25,6 +25,7 @@ from penstock.model.profile import Profile
 from penstock.model.telemetry import UNKNOWN_TYPE
 from penstock.model.topology import Topology
 from penstock.report.charts import has_charts
+from penstock.report.comparison import comparison_remarks, comparison_view
 from penstock.report.measured import measured_view
 from penstock.report.numbers import percent
 from penstock.report.page.html import to_html
@@ -33,8 +34,6 @@ from penstock.report.simulation import simulation_view
 from penstock.report.text import (
     bound_view,
     changes_view,
-    comparison_remarks,
-    comparison_view,
     overload_view,
     plan_view,
 )

@@ -29,6 +29,9 @@ def predict(
     bound_kind: str = KIND,
 ) -> tuple[Prediction, Assessment | None]:
     """What the cost model says of a placement; without rates, what it requests."""
+    if len(np.unique(problem.topology_of[placement.component])) < len(problem.topologies):
+        # A bound is for plans that carry all topologies; it proves nothing about a part of them.
+        bound_scale = None
     broken = tuple(str(violation) for violation in violations(problem, placement))
     if not problem.has_rates:
         loads = _loads(problem, placement, cpu_requested(problem, placement))

@@ -90,3 +90,9 @@ class Plan:
     if_lost: tuple[Contingency, ...] = ()
     #: What it was made from if that was a running cluster; applying it to another state is refused.
     deployed: tuple[Deployed, ...] = ()
+
+    @property
+    def not_placed(self) -> tuple[str, ...]:
+        """Names of the topologies that have no instance in it."""
+        placed = set(self.problem.topology_of[self.placement.component].tolist())
+        return tuple(t.name for i, t in enumerate(self.problem.topologies) if i not in placed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
@@ -19,6 +20,8 @@ class Facts:
 
     scheduler: str
     placed: bool
+    #: Topologies that the plan leaves out; its rates are of the others only.
+    not_placed: tuple[str, ...] = ()
     instances: int = 0
     machines_used: int = 0
     workers: int = 0
@@ -51,8 +54,27 @@ class Facts:
     violations: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
+    @property
+    def total_rate_per_s(self) -> float | None:
+        """Of all topologies together."""
+        return sum(self.rate_per_s.values()) if self.rate_per_s else None
+
     def to_dict(self) -> dict[str, object]:
         return asdict(self)
+
+
+def ranked(rows: Iterable[Facts]) -> list[Facts]:
+    """Best first: most topologies placed, then no limit broken, then the highest rate."""
+
+    def key(row: Facts) -> tuple[bool, int, bool, float]:
+        return (
+            not row.placed,
+            len(row.not_placed),
+            bool(row.violations),
+            -(row.total_rate_per_s or 0.0),
+        )
+
+    return sorted(rows, key=key)
 
 
 def facts(
@@ -78,6 +100,7 @@ def facts(
     row = Facts(
         scheduler,
         placed=True,
+        not_placed=plan.not_placed,
         instances=len(plan.placement),
         machines_used=len(plan.placement.machines_used),
         workers=len(plan.placement.workers),
@@ -85,7 +108,7 @@ def facts(
         rate_per_s=dict(predicted.rate_per_s) or None,
         throughput_per_s=predicted.throughput_per_s,
         bound_scale=bound_scale,
-        gap=replace(predicted, bound_scale=bound_scale).gap,
+        gap=None if plan.not_placed else replace(predicted, bound_scale=bound_scale).gap,
         certified_gap=predicted.gap,
         proven_optimal=predicted.proven_optimal,
         bound_kind=predicted.bound_kind,

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from html import escape
 
 from penstock.model.plan import Plan
-from penstock.report.facts import Facts
+from penstock.report.facts import Facts, ranked
 from penstock.report.numbers import percent, plain, rate, seconds
 from penstock.report.picture import placement_svg
 
 _COLUMNS = (
     ("scheduler", lambda f: f.scheduler),
-    ("rate/s", lambda f: rate(sum(f.rate_per_s.values())) if f.rate_per_s else "–"),
+    ("rate/s", lambda f: rate(f.total_rate_per_s)),
     ("throughput/s", lambda f: rate(f.throughput_per_s)),
     ("gap to bound", lambda f: percent(f.gap)),
     ("instances", lambda f: str(f.instances)),
@@ -24,11 +24,11 @@ _COLUMNS = (
 
 
 def comparison_html(rows: Sequence[Facts]) -> str:
-    """A table with a row per scheduler."""
+    """A table with a row per scheduler, best first."""
     head = "".join(f"<th>{escape(name)}</th>" for name, _ in _COLUMNS)
     body = "".join(
         "<tr>" + "".join(f"<td>{escape(cell(row))}</td>" for _, cell in _COLUMNS) + "</tr>"
-        for row in rows
+        for row in ranked(rows)
     )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 

@@ -9,13 +9,7 @@ UNKNOWN = "–"
 
 def rate(value: float | None) -> str:
     """Tuples per second: four figures, thousands separated."""
-    if value is None:
-        return UNKNOWN
-    if math.isinf(value):
-        return "unlimited"
-    if value >= 1000:
-        return f"{value:,.0f}"
-    return f"{value:.4g}"
+    return "unlimited" if value is not None and math.isinf(value) else plain(value)
 
 
 def percent(value: float | None, digits: int = 1) -> str:
@@ -29,13 +23,26 @@ def seconds(value: float) -> str:
 
 
 def plain(value: float | None, digits: int = 4) -> str:
-    return UNKNOWN if value is None else f"{value:.{digits}g}"
+    """Any other quantity: so many figures, thousands separated, never an exponent above."""
+    if value is None:
+        return UNKNOWN
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.{digits}g}"
 
 
-def counted(count: int, what: str) -> str:
+def count(value: int) -> str:
+    """How many: thousands separated."""
+    return f"{value:,}"
+
+
+def points(value: float) -> str:
+    """CPU points: one digit after the point."""
+    return f"{value:,.1f}"
+
+
+def counted(number: int, what: str) -> str:
     """``1 process``, ``12 processes``, ``2 topologies``."""
-    if count == 1:
+    if number == 1:
         return f"1 {what}"
     if what.endswith("logy"):
-        return f"{count:,} {what[:-1]}ies"
-    return f"{count:,} {what}{'es' if what.endswith('s') else 's'}"
+        return f"{number:,} {what[:-1]}ies"
+    return f"{number:,} {what}{'es' if what.endswith('s') else 's'}"

@@ -12,16 +12,14 @@ from rich.text import Text
 
 from penstock.change.diff import Changes
 from penstock.evaluate.bound import Bound
-from penstock.evaluate.latency import LOAD
 from penstock.evaluate.overload import Overload
 from penstock.evaluate.predict import LIMITED, RATE_ASKED_FOR
 from penstock.evaluate.rates import visit_ratios
 from penstock.model.plan import Plan
 from penstock.model.problem import Problem
-from penstock.report.facts import Facts
 from penstock.report.loads import MachineUse, machine_uses
 from penstock.report.losses import without_room, worst_loss
-from penstock.report.numbers import UNKNOWN, percent, plain, rate, seconds
+from penstock.report.numbers import UNKNOWN, percent, rate
 from penstock.report.trust import costs_origin, trust_notes
 
 #: Above this the machines are summed up by type unless all are asked for.
@@ -49,7 +47,8 @@ def _summary(plan: Plan) -> Table:
     grid = Table.grid(padding=(0, 2))
     for name, value in predicted.rate_per_s:
         label = "sustainable rate" if len(predicted.rate_per_s) == 1 else f"rate of {name}"
-        grid.add_row(label, f"{rate(value)} tuples/s")
+        carried = "not placed" if name in plan.not_placed else f"{rate(value)} tuples/s"
+        grid.add_row(label, carried)
     if predicted.throughput_per_s is not None:
         grid.add_row("throughput", f"{rate(predicted.throughput_per_s)} tuples/s, all components")
     is_enough = predicted.bound_kind == RATE_ASKED_FOR and predicted.proven_optimal
@@ -99,7 +98,7 @@ def _components(plan: Plan, most: int | None) -> list[RenderableType]:
     inputs = None
     if problem.has_rates and plan.predicted.scale is not None:
         inputs = visit_ratios(problem, counts) * plan.predicted.scale
-    table = _table("component", "kind")
+    table = plain_table("component", "kind")
     table.add_column("instances", justify="right")
     table.add_column("input/s", justify="right")
     table.add_column("where")
@@ -123,7 +122,7 @@ def _components(plan: Plan, most: int | None) -> list[RenderableType]:
 
 
 def _machines(uses: Sequence[MachineUse], problem: Problem, bars: bool) -> Table:
-    table = _table("machine", "type")
+    table = plain_table("machine", "type")
     table.add_column("load", justify="right")
     if bars:
         table.add_column("", min_width=_BAR)
@@ -140,7 +139,7 @@ def _machines(uses: Sequence[MachineUse], problem: Problem, bars: bool) -> Table
 
 
 def _machine_types(uses: Sequence[MachineUse], bars: bool) -> Table:
-    table = _table("machine type")
+    table = plain_table("machine type")
     table.add_column("used", justify="right")
     table.add_column("instances", justify="right")
     table.add_column("mean load", justify="right")
@@ -177,95 +176,10 @@ def _warnings(plan: Plan) -> list[Text]:
     return broken + [Text(f"note: {note}", style="dim") for note in notes]
 
 
-def comparison_view(rows: Sequence[Facts], *, bars: bool) -> Table:
-    """One row per scheduler, the figures people choose by."""
-    table = _table("scheduler")
-    for column in ("rate/s", "throughput/s", "gap to bound", "instances", "machines"):
-        table.add_column(column, justify="right")
-    for column in ("per machine", "utilisation", "weighted", "network mix", "latency ms", "watts"):
-        table.add_column(column, justify="right")
-    table.add_column("time", justify="right")
-    best = max((row.scale for row in rows if row.scale is not None), default=None)
-    for row in rows:
-        style = "bold" if bars and best is not None and row.scale == best else ""
-        table.add_row(
-            row.scheduler,
-            _rate_or_why_not(row),
-            rate(row.throughput_per_s),
-            percent(row.gap),
-            str(row.instances),
-            str(row.machines_used),
-            rate(row.throughput_per_machine),
-            percent(row.mean_utilisation),
-            percent(row.weighted_utilisation),
-            network_mix(row),
-            plain(row.path_latency_ms, 3),
-            plain(row.watts),
-            seconds(row.seconds_to_plan),
-            style=style,
-        )
-    return table
-
-
-def network_mix(row: Facts) -> str:
-    """Percent of the tuples by hop class, nearest first."""
-    if row.network_mix is None:
-        return UNKNOWN
-    return "/".join(f"{100 * part:.0f}" for part in row.network_mix.values())
-
-
-def _rate_or_why_not(row: Facts) -> str:
-    if row.rate_per_s:
-        return rate(sum(row.rate_per_s.values()))
-    return UNKNOWN if row.placed else "no plan"
-
-
-def comparison_remarks(rows: Sequence[Facts]) -> list[str]:
-    """What the table cannot say: the gain, what limits the best, what went wrong."""
-    lines = []
-    placed = [row for row in rows if row.scale is not None]
-    if placed:
-        lines.append(
-            "network mix: % of tuples in the same process/machine/rack, to another rack/region; "
-            f"latency: spout to sink at {LOAD:g} of the rate, estimated"
-        )
-    if len(placed) > 1:
-        best = max(placed, key=lambda row: row.scale or 0.0)
-        gains = [
-            f"{other.scheduler} by {percent((best.scale or 0.0) / other.scale - 1)}"
-            for other in placed
-            if other is not best and other.scale
-        ]
-        lines.append(f"{best.scheduler} carries most; it exceeds {', '.join(gains)}")
-        lines.append(f"{best.scheduler} is limited by {best.limited_by}")
-    lines += [
-        f"{row.scheduler} is proven optimal ({row.bound_kind})"
-        for row in placed
-        if row.proven_optimal
-    ]
-    for row in rows:
-        lines += [f"{row.scheduler} cannot place {reason}" for reason in row.shortfalls[:3]]
-        if len(row.shortfalls) > 3:
-            lines.append(f"{row.scheduler} cannot place {len(row.shortfalls) - 3} more")
-        if row.violations:
-            count = len(row.violations)
-            lines.append(f"{row.scheduler} breaks {count} limits, first {row.violations[0]}")
-    return lines + _notes_by_text(rows)
-
-
-def _notes_by_text(rows: Sequence[Facts]) -> list[str]:
-    """Each note once, after those it holds for."""
-    holders: dict[str, list[str]] = {}
-    for row in rows:
-        for note in row.notes:
-            holders.setdefault(note, []).append(row.scheduler)
-    return [f"{', '.join(names)}: {note}" for note, names in holders.items()]
-
-
 def bound_view(problem: Problem, bound: Bound) -> RenderableType:
     """What no plan can exceed, and what would raise it."""
     unit = float(problem.demand.sum())
-    table = _table("machine type")
+    table = plain_table("machine type")
     table.add_column("machines", justify="right")
     table.add_column("one more adds, tuples/s", justify="right")
     for kind, count, added in zip(
@@ -291,7 +205,7 @@ def overload_view(problem: Problem, found: Overload) -> RenderableType:
     head = f"offered {rate(offered)} tuples/s, the plan carries {rate(carried)} tuples/s"
     if found.offered_scale <= found.sustainable_scale:
         return Text(f"{head}: nothing saturates")
-    table = _table("component")
+    table = plain_table("component")
     for column in ("arriving/s", "processed/s", "queue grows by/s"):
         table.add_column(column, justify="right")
     for c, label in enumerate(problem.labels):
@@ -313,7 +227,7 @@ def changes_view(changes: Changes) -> RenderableType:
     """What moves, what comes and what goes."""
     if not changes.any:
         return Text("no change")
-    table = _table("component")
+    table = plain_table("component")
     table.add_column("before", justify="right")
     table.add_column("after", justify="right")
     table.add_column("moves", justify="right")
@@ -340,7 +254,7 @@ def changes_view(changes: Changes) -> RenderableType:
     return Group(Text(total + machines), *rates, table)
 
 
-def _table(*columns: str) -> Table:
+def plain_table(*columns: str) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for column in columns:
         table.add_column(column)
