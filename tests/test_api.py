@@ -87,8 +87,17 @@ def test_without_a_profile_that_fits_the_requests_must_do():
     asking = topology("a>b", a={"cpu_points": 10.0}, b={"cpu_points": 20.0})
     problem = penstock.problem(asking, cluster(M1=1))
     assert (problem.has_costs, problem.cpu_request.tolist()) == (False, [10.0, 20.0])
-    with pytest.raises(InputError, match="component b: no profile and no cpu_points request"):
+    with pytest.raises(InputError, match="no profile, and no cpu_points request of b: "):
         penstock.problem(topology("a>b", a={"cpu_points": 10.0}), cluster(M1=1))
+
+
+def test_a_missing_profile_is_said_once_with_the_ways_to_get_one():
+    names = [f"c{i}" for i in range(8)]
+    with pytest.raises(InputError) as refused:
+        penstock.problem(topology(">".join(names)), cluster(M1=1))
+    (finding,) = refused.value.findings
+    assert "request of c0, c1, c2, c3, c4, c5 and 2 more: " in finding.message
+    assert "penstock profile" in finding.message
 
 
 def test_what_if_options_change_the_problem_and_not_its_parts(small):

@@ -45,10 +45,11 @@ def test_a_wrong_call_is_2(run, command, message):
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ("plan -s hetero -e linear --headroom 1", "headroom must be at least 0 and below 1, not 1"),
-        (
-            "plan -s hetero -e linear --headroom nan",
-            "headroom must be at least 0 and below 1, not nan",
+        ("plan -e linear --headroom 20", "--headroom 20: write 20% or 0.2"),
+        ("plan -e linear --headroom 1", "--headroom 1: write 1% or 0.01"),
+        *(
+            (f"plan -e linear --headroom {wrong}", f'as in 20% or 0.2, not "{wrong}"')
+            for wrong in ("nan", "120%", "100%", "-1%", "fifth", "20%%", "1e9")
         ),
         ("plan -s hetero -e linear --met -1", "met must be a number of at least 0, not -1"),
         ("plan -s hetero -e linear --met inf", "met must be a number of at least 0, not inf"),

@@ -94,6 +94,17 @@ def test_more_overhead_and_more_headroom_carry_less(run):
 
     assert rate("--met 3") < rate("--met 1.5") == rate("") < rate("--met 0.5")
     assert rate("--headroom 0.5") < rate("--headroom 0.1") < rate("")
+    assert rate("--headroom 20%") == rate("--headroom 0.2")
+
+
+def test_lists_are_written_with_commas_or_by_repeating_the_option(run):
+    command = "plan -s default -e linear -c nasiri-small --json"
+    first = json.loads(run(f"{command} --avoid M1-1,M2-1 --least machines,traffic")[1])
+    again = json.loads(
+        run(f"{command} --avoid M1-1 --avoid M2-1 --least machines --least traffic")[1]
+    )
+    assert first["inputs"]["terms"]["avoid"] == ["M1-1", "M2-1"]
+    assert first == again
 
 
 def test_counts_are_taken_from_the_scheduler_that_is_named(run):
@@ -169,7 +180,8 @@ def test_terms_are_options_or_a_file_and_stay_in_the_plan(run):
         ("--carry 1e9", 4, "needs 1e+09 tuples/s"),
         ("--fix high=M1-1:99", 4, "cpu_points"),
         ("--avoid M9", 1, 'avoid: no machine "M9"'),
-        ("--give-up 1", 1, "give_up: must be at least 0 and below 1"),
+        ("--avoid M1-1,M9", 1, 'avoid: no machine "M9"'),
+        ("--give-up 1", 1, "--give-up 1: write 1% or 0.01"),
         ("--max-moves 3", 1, "most_moves: needs the plan in force (--current)"),
         ("--least monney", 2, "--least takes machines, price, energy, traffic"),
         ("--apart a,b,c", 2, "--apart takes one component or two"),

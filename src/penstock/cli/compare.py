@@ -12,6 +12,7 @@ import typer
 from penstock import api
 from penstock.cli import options
 from penstock.cli.output import is_terminal, say, show, write_file, write_json
+from penstock.cli.values import listed
 from penstock.errors import EXIT_DONE, EXIT_INFEASIBLE, EXIT_INTERRUPTED
 from penstock.report.charts import require_charts
 from penstock.report.charts.canvas import standalone
@@ -69,7 +70,7 @@ def command(
         topologies, example, cluster, profile, weighted=weighted, headroom=headroom, met=met,
         estimate_from=estimate_from,
     )  # fmt: skip
-    names = [name.strip() for name in schedulers.split(",") if name.strip()] if schedulers else None
+    names = listed([schedulers]) if schedulers else None
     with options.stoppable_budget(seconds, iterations) as budget:
         found = api.compare(
             problem,

@@ -15,6 +15,7 @@ import typer
 
 from penstock import api
 from penstock.cli.output import say
+from penstock.cli.values import fraction_of
 from penstock.engines import Engine
 from penstock.errors import Finding, InputError, UsageError
 from penstock.files.store import load
@@ -48,7 +49,12 @@ Weighted = Annotated[
 ]
 Headroom = Annotated[
     float | None,
-    typer.Option("--headroom", help="Fraction of each machine's and thread's CPU kept free."),
+    typer.Option(
+        "--headroom",
+        parser=fraction_of("--headroom"),
+        metavar="FRACTION",
+        help="Part of each machine's and thread's CPU kept free: 20% or 0.2.",
+    ),
 ]
 Met = Annotated[
     float | None, typer.Option("--met", help="Fixed CPU points per instance, for what-if studies.")

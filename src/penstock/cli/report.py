@@ -14,6 +14,7 @@ import typer
 from penstock import api, reports
 from penstock.cli import options
 from penstock.cli.output import is_terminal, say, write_file, write_text
+from penstock.cli.values import listed
 from penstock.errors import EXIT_DONE, EXIT_INTERRUPTED, Finding, InputError, UsageError
 from penstock.files.simulation_file import Simulation
 from penstock.files.store import load
@@ -144,7 +145,7 @@ def _put_out(text: str, path: Path | None) -> None:
 
 
 def _names(schedulers: str) -> tuple[str, ...]:
-    names = tuple(name.strip() for name in schedulers.split(",") if name.strip())
+    names = tuple(listed([schedulers]))
     if names == ("none",):
         return ()
     for name in names:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from penstock.cli.values import fraction_of, listed
 from penstock.errors import Finding, InputError, UsageError, close_match
 from penstock.files.store import load
 from penstock.model.plan import Plan
@@ -27,13 +28,20 @@ LeastOf = Annotated[
 ]
 GiveUp = Annotated[
     float | None,
-    typer.Option("--give-up", help="Part of the highest rate that savings may cost (0.01)."),
+    typer.Option(
+        "--give-up",
+        parser=fraction_of("--give-up"),
+        metavar="FRACTION",
+        help="Part of the highest rate that savings may cost: 1% or 0.01, the default.",
+    ),
 ]
 Latency = Annotated[
     list[str] | None,
     typer.Option("--latency", help="Longest mean latency in ms: 50, or topology=50."),
 ]
-Avoid = Annotated[list[str] | None, typer.Option("--avoid", help="A machine not to be used.")]
+Avoid = Annotated[
+    list[str] | None, typer.Option("--avoid", help="Machines not to be used: arm-1 or arm-1,arm-2.")
+]
 Apart = Annotated[
     list[str] | None,
     typer.Option("--apart", help="Components that must not share a machine: a,b; a: one on each."),
@@ -78,11 +86,11 @@ def with_terms(problem: Problem, given: Given, current: Plan | None) -> Problem:
         terms = replace(terms, most_moves=given.most_moves)
     terms = replace(
         terms,
-        least=(*terms.least, *(_least(name) for name in given.least or [])),
-        latency_ms=_tightest((*terms.latency_ms, *_latencies(problem, given.latency or []))),
-        avoid=(*terms.avoid, *(given.avoid or [])),
+        least=(*terms.least, *(_least(name) for name in listed(given.least))),
+        latency_ms=_tightest((*terms.latency_ms, *_latencies(problem, listed(given.latency)))),
+        avoid=(*terms.avoid, *listed(given.avoid)),
         apart=(*terms.apart, *(_pair(text) for text in given.apart or [])),
-        fixed=(*terms.fixed, *(_held(text) for text in given.fix or [])),
+        fixed=(*terms.fixed, *(_held(text) for text in listed(given.fix))),
     )
     return problem if terms == Terms() else problem.with_terms(terms)
 

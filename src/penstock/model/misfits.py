@@ -13,9 +13,13 @@ if TYPE_CHECKING:
     from penstock.model.problem import Problem
 
 
+#: More components than this are counted.
+_MOST_NAMED = 6
+
+
 def misfits(problem: Problem) -> list[Finding]:
     """Everything that does not fit, at once; empty where all is well."""
-    return [*_demand_findings(problem.topologies), *_request_findings(problem)]
+    return [*_demand_findings(problem.topologies), *_no_profile(problem)]
 
 
 def _demand_findings(topologies: tuple[Topology, ...]) -> list[Finding]:
@@ -38,15 +42,22 @@ def _demand_findings(topologies: tuple[Topology, ...]) -> list[Finding]:
     return findings
 
 
-def _request_findings(problem: Problem) -> list[Finding]:
+def _no_profile(problem: Problem) -> list[Finding]:
+    """Once for all components, with the ways to get one."""
     if problem.profile is not None:
         return []
+    asks = zip(problem.labels, problem.cpu_request.tolist(), strict=True)
+    silent = [label for label, request in asks if np.isnan(request)]
+    if not silent:
+        return []
+    names = ", ".join(silent[:_MOST_NAMED])
+    names += f" and {len(silent) - _MOST_NAMED} more" if len(silent) > _MOST_NAMED else ""
     return [
         Finding(
-            "no profile and no cpu_points request; give --profile, or cpu_points and "
-            "instances in the topology",
-            field=f"component {label}",
+            f"no profile, and no cpu_points request of {names}: what a tuple costs is not known. "
+            "Give a profile (--profile): measured with penstock run and penstock profile, from a "
+            "running Storm with penstock profile --from storm, or written by hand "
+            "(docs/formats/profile.md). Without one, declare cpu_points and instances of every "
+            "component in the topology"
         )
-        for label, component in zip(problem.labels, problem.components, strict=True)
-        if component.cpu_points is None
     ]
