@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from penstock.answers import Comparison, Planned
 from penstock.engines import Engine
 from penstock.engines.spark.planning import SCHEDULER as SPARK_SCHEDULER
 from penstock.engines.spark.planning import as_spark_runs_it
-from penstock.errors import Finding, InputError, UnknownNameError, shown
+from penstock.errors import Finding, ForeignSchedulerError, InputError, UnknownNameError, shown
 from penstock.evaluate.bound import Bound, upper_bound
 from penstock.evaluate.capacity import capacity
 from penstock.evaluate.predict import RATE_ASKED_FOR, predict
@@ -39,6 +38,7 @@ from penstock.model.topology import Topology
 from penstock.schedulers.admission import by_priority, has_priorities
 from penstock.schedulers.base import Budget, Scheduler, parameters_of
 from penstock.schedulers.counts import changed_counts, missing_counts, with_counts_of
+from penstock.schedulers.foreign import naming_its_package, solve
 from penstock.schedulers.lost.by_requests import contingencies_by_requests
 from penstock.schedulers.shortage import refutation
 from penstock.simulate.load_curve import DEFAULT_LOADS, LoadCurve
@@ -208,7 +208,7 @@ def _planned(
         refuted = Outcome(None, (impossible,), impossible=impossible)
         return Planned(scheduler, problem, None, refuted, None, bound, 0.0)
     started = time.perf_counter()
-    outcome = chosen.solve(problem, budget(), np.random.default_rng(seed))
+    outcome = solve(scheduler, chosen, problem, budget(), np.random.default_rng(seed))
     seconds = time.perf_counter() - started
     if impossible is not None and not outcome.feasible:  # all together; some of them may fit
         outcome = replace(outcome, impossible=impossible)
@@ -269,9 +269,15 @@ def compare(
     rows = []
     for name in chosen:
         progress(name)
-        rows.append(
-            plan(problem, name, seed=seed, counts_from=counts_from, budget=budget, bound=bound)
-        )
+        try:
+            row = plan(
+                problem, name, seed=seed, counts_from=counts_from, budget=budget, bound=bound
+            )
+        except ForeignSchedulerError as error:
+            # The others still have their answers.
+            failed = Outcome(None, notes=(str(error),))
+            row = Planned(name, problem, None, failed, None, bound, 0.0)
+        rows.append(row)
     return Comparison(problem, bound, tuple(rows))
 
 
@@ -340,7 +346,8 @@ def configured(name: str, parameters: Mapping[str, Scalar]) -> Scheduler:
         if given not in known:
             raise UnknownNameError(f"parameter of scheduler {name}", given, known)
     typed = {key: _as_type_of(name, known[key], value) for key, value in parameters.items()}
-    return kind(**typed)
+    with naming_its_package(name):
+        return kind(**typed)
 
 
 def _as_type_of(scheduler: str, parameter: schedulers.Parameter, value: Scalar) -> Scalar:
@@ -359,8 +366,7 @@ def _as_type_of(scheduler: str, parameter: schedulers.Parameter, value: Scalar) 
 
 
 def _settings(scheduler: Scheduler) -> dict[str, Scalar]:
-    declared: Any = scheduler
-    return {f.name: getattr(declared, f.name) for f in fields(declared)}
+    return {p.name: getattr(scheduler, p.name) for p in parameters_of(type(scheduler))}
 
 
 def _counts_outcome(
@@ -374,7 +380,7 @@ def _counts_outcome(
         problem.order  # noqa: B018 - a cycle is the better message
         labels = ", ".join(problem.labels[c] for c in missing_counts(problem))
         raise InputError(f"no instance counts for {labels}, and no profile to work them out")
-    return source().solve(problem, budget(), np.random.default_rng(seed))
+    return solve(name, source(), problem, budget(), np.random.default_rng(seed))
 
 
 def _with_stated_counts(problem: Problem, seed: int, budget: Callable[[], Budget]) -> Problem:

@@ -88,6 +88,10 @@ class NotMeasuredError(PenstockError):
     """Rates were asked of a problem that has only requests, or a profile with holes."""
 
 
+class ForeignSchedulerError(PenstockError):
+    """A scheduler that another package installed failed; says which, so that its authors hear."""
+
+
 class UsageError(PenstockError):
     """The command was called in a way that makes no sense."""
 

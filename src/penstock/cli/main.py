@@ -187,6 +187,8 @@ def _report(error: PenstockError, arguments: list[str]) -> int:
     if isinstance(error, MissingCostsError):
         for line in what_helps(error, arguments, _options_of(arguments[0])):
             say(line)
+    if error.__cause__ is not None and os.environ.get("PENSTOCK_DEBUG"):
+        say("".join(traceback.format_exception(error.__cause__)))
     if "--json" in arguments:
         findings = [finding.to_dict() for finding in error.findings]
         write_json({"format": "penstock/error", "version": 1, "findings": findings})

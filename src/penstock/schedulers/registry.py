@@ -42,6 +42,9 @@ _BUILT_IN: tuple[type[Scheduler], ...] = (
 )
 
 
+BUILT_IN = "built in"
+
+
 @dataclass(frozen=True, slots=True)
 class Registered:
     """A scheduler that can be asked for, or why an installed one cannot."""
@@ -55,7 +58,7 @@ class Registered:
 
 def registered() -> dict[str, Registered]:
     """All schedulers by name, built-in ones first; an installed one cannot take their names."""
-    found = {s.name: Registered(s.name, "built in", s) for s in _BUILT_IN}
+    found = {s.name: Registered(s.name, BUILT_IN, s) for s in _BUILT_IN}
     for entry in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda e: e.name):
         if entry.name in found:
             continue
