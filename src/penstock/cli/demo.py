@@ -28,13 +28,13 @@ from penstock.report.charts import has_charts
 from penstock.report.comparison import comparison_remarks, comparison_view
 from penstock.report.measured import measured_view
 from penstock.report.numbers import percent
+from penstock.report.offered import overload_view
 from penstock.report.page.html import to_html
 from penstock.report.picture import placement_svg
 from penstock.report.simulation import simulation_view
 from penstock.report.text import (
     bound_view,
     changes_view,
-    overload_view,
     plan_view,
 )
 from penstock.simulate.compiled import has_numba

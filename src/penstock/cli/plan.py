@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +11,7 @@ import typer
 
 from penstock import api
 from penstock.change.diff import diff
-from penstock.cli import live, options, storm_options, terms_options
+from penstock.cli import live, options, storm_options, terms_options, what_if_options
 from penstock.cli.output import is_terminal, say, show, write_file, write_json, write_text
 from penstock.engines import Engine
 from penstock.errors import (
@@ -30,6 +31,7 @@ from penstock.report.numbers import counted
 from penstock.report.picture import placement_svg
 from penstock.report.text import changes_view, plan_view
 from penstock.schedulers.base import MOST_KINDS
+from penstock.what_if import assume
 
 #: What happens when a machine is lost is worked out unasked up to this many.
 _FEW_MACHINES = 500
@@ -65,6 +67,9 @@ def command(
     apart: terms_options.Apart = None,
     fix: terms_options.Fix = None,
     most_moves: terms_options.MostMoves = None,
+    add: what_if_options.Add = None,
+    remove: what_if_options.Remove = None,
+    demand: what_if_options.Demand = None,
     if_lost: Annotated[
         bool | None,
         typer.Option(
@@ -99,7 +104,7 @@ def command(
 
     penstock plan --example linear --cluster nasiri-large
 
-    penstock plan --from storm -p live --telemetry /mnt/telemetry -o plan.json
+    penstock plan clicks.yaml -c cluster.yaml -p profile.yaml --add epyc-2021=3 --demand x2
     """
     scheduler = scheduler or api.SCHEDULER_FOR[engine]
     running = None
@@ -121,36 +126,45 @@ def command(
     asked = terms_options.Given(
         terms, carry, least, give_up, latency, avoid, apart, fix, most_moves
     )
-    problem = terms_options.with_terms(problem, asked, before)
-    with options.stoppable_budget(seconds, iterations) as budget:
-        planned = api.plan(
-            problem,
+    changed, assumed = assume(problem, what_if_options.parse(add, remove, demand))
+    changed = terms_options.with_terms(changed, asked, before)
+
+    def planned_for(one: Problem, kinds_of_losses: int) -> api.Planned:
+        return api.plan(
+            one,
             scheduler,
             parameters=options.parse_settings(setting),
             seed=seed,
             counts_from=counts_from,
             budget=budget,
-            if_lost=_kinds_of_losses(problem, if_lost),
+            if_lost=kinds_of_losses,
             # Storm moves executors but cannot change their number by itself.
             same_counts=running is not None or same_counts,
         )
+
+    with options.stoppable_budget(seconds, iterations) as budget:
+        planned = planned_for(changed, _kinds_of_losses(changed, if_lost))
+        beside = ""
+        if assumed and planned.plan and not (as_json or budget.stopped):
+            say("planning without the change, to compare")
+            beside = what_if_options.difference(
+                planned.plan,
+                lambda: planned_for(terms_options.with_terms(problem, asked, before), 0).plan,
+            )
     if planned.plan is None:
         if as_json:
             write_json(planned.to_dict())
         return _say_why_not(planned, stopped=budget.stopped)
     made = running.made(planned.plan) if running else planned.plan
+    made = replace(made, notes=(*made.notes, *(f"what if: {text}" for text in assumed)))
     _write(made, out, svg)
     if as_json:
         write_text(dumps(made))
     else:
-        show(plan_view(made, bars=is_terminal(), all_machines=machines))
-        if before is not None:
-            show("", changes_view(diff(before, made)))
+        _show(made, before, beside, all_machines=machines)
     for shortfall in planned.outcome.shortfalls:
         say(f"not placed: {shortfall}")
-    for path in (out, svg):
-        if path:
-            say(f"wrote {path}")
+    _say_what_is_written(out, svg)
     _say_what_is_left_out(made, asked=if_lost)
     if planned.outcome.shortfalls:
         return EXIT_INFEASIBLE
@@ -176,6 +190,20 @@ def _write(plan: Plan, out: Path | None, svg: Path | None) -> None:
         write_file(out, dumps(plan, json=out.suffix.lower() not in (".yaml", ".yml")))
     if svg:
         write_file(svg, placement_svg(plan))
+
+
+def _show(plan: Plan, before: Plan | None, beside: str, *, all_machines: bool) -> None:
+    show(plan_view(plan, bars=is_terminal(), all_machines=all_machines))
+    if beside:
+        show("", beside)
+    if before is not None:
+        show("", changes_view(diff(before, plan)))
+
+
+def _say_what_is_written(*paths: Path | None) -> None:
+    for path in paths:
+        if path:
+            say(f"wrote {path}")
 
 
 def _say_what_is_left_out(plan: Plan, *, asked: bool | None) -> None:

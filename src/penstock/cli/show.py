@@ -11,17 +11,23 @@ import typer
 from penstock.cli import options
 from penstock.cli.output import is_terminal, say, show, write_file, write_json, write_text
 from penstock.errors import EXIT_DONE, InputError
+from penstock.evaluate.assess import assess
 from penstock.evaluate.overload import overload
+from penstock.evaluate.purchase import purchase
 from penstock.files.store import dumps
+from penstock.model.plan import Plan
+from penstock.report.offered import left_over_dict, left_over_view, overload_view, purchase_view
 from penstock.report.picture import placement_svg
-from penstock.report.text import overload_view, plan_view
+from penstock.report.text import plan_view
 
 
 def command(
     plan: Annotated[Path, typer.Argument(help="A plan file.")],
     offered: Annotated[
         float | None,
-        typer.Option("--offered", help="Tuples/s offered: who saturates, what the rest does."),
+        typer.Option(
+            "--offered", help="Tuples/s offered: who saturates, what to buy, what is left."
+        ),
     ] = None,
     machines: Annotated[bool, typer.Option("--machines", help="List every machine.")] = False,
     svg: Annotated[Path | None, typer.Option("--svg", help="Draw who runs where.")] = None,
@@ -45,10 +51,25 @@ def command(
         return EXIT_DONE
     if not 0 < offered < math.inf:
         raise InputError(f"--offered must be a positive rate, not {offered:g}")
-    problem = loaded.problem
-    found = overload(problem, loaded.placement, offered / float(problem.demand.sum()))
+    return _under_load(loaded, offered, as_json=as_json)
+
+
+def _under_load(plan: Plan, offered: float, *, as_json: bool) -> int:
+    """Who saturates and what to buy, or what is left over."""
+    problem, placement = plan.problem, plan.placement
+    scale = offered / float(problem.demand.sum())
+    found = overload(problem, placement, scale)
+    if scale <= found.sustainable_scale:
+        judged = assess(problem, placement, scale)
+        if as_json:
+            write_json(found.to_dict(problem) | {"left_over": left_over_dict(judged)})
+        else:
+            show(overload_view(problem, found), left_over_view(judged))
+        return EXIT_DONE
+    needed = purchase(problem, placement, scale)
     if as_json:
-        write_json(found.to_dict(problem))
+        to_buy = [need.to_dict() for need in needed.needs]
+        write_json(found.to_dict(problem) | {"to_buy": to_buy})
     else:
-        show(overload_view(problem, found))
+        show(overload_view(problem, found), "", purchase_view(problem, needed))
     return EXIT_DONE

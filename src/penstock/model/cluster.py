@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import cached_property
 
@@ -209,6 +210,19 @@ class Cluster:
     def has_overhead(self) -> bool:
         """Whether machines or worker processes cost CPU of their own."""
         return any(t.base_cpu_points or t.worker_cpu_points for t in self.types)
+
+    def with_more(self, kind: str, number: int) -> Cluster:
+        """So many more machines of a type: in the rack of its last one, and numbered on from it."""
+        alike = [machine for machine in self.machines if machine.type == kind]
+        like = alike[-1] if alike else self.machines[-1]
+        numbered = re.fullmatch(r"(.*?)(\d{1,9})", like.name) if alike else None
+        stem, last = (numbered[1], int(numbered[2])) if numbered else (f"{kind}-", 0)
+        added: list[Machine] = []
+        while len(added) < number:
+            last += 1
+            if f"{stem}{last}" not in self.machine_index:
+                added.append(Machine(f"{stem}{last}", kind, like.rack, like.region))
+        return replace(self, machines=(*self.machines, *added))
 
 
 def _numbers(values: Sequence[float | None], missing: float) -> FloatVector:

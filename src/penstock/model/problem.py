@@ -337,8 +337,14 @@ def build(
     if not given:
         raise InputError("no topology given")
     problem = Problem(given, _with_measured_workers(cluster, profile), profile, weighted)
+    require_fit(problem)
+    return problem
+
+
+def require_fit(problem: Problem) -> None:
+    """Raise an error with everything that does not fit together in a problem."""
     findings = misfits(problem)
-    gaps = CostGaps.of(profile, cluster, problem.cost_rows, problem.components) if profile else None
+    gaps = _cost_gaps(problem)
     if gaps is not None and gaps.options and not findings:
         raise MissingCostsError(
             *gaps.findings, options=gaps.options, without_speed=gaps.without_speed
@@ -346,7 +352,12 @@ def build(
     findings += gaps.findings if gaps else []
     if findings:
         raise InputError(*findings)
-    return problem
+
+
+def _cost_gaps(problem: Problem) -> CostGaps | None:
+    if problem.profile is None:
+        return None
+    return CostGaps.of(problem.profile, problem.cluster, problem.cost_rows, problem.components)
 
 
 def _with_measured_workers(cluster: Cluster, profile: Profile | None) -> Cluster:

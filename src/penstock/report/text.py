@@ -12,14 +12,13 @@ from rich.text import Text
 
 from penstock.change.diff import Changes
 from penstock.evaluate.bound import Bound
-from penstock.evaluate.overload import Overload
-from penstock.evaluate.predict import LIMITED, RATE_ASKED_FOR
+from penstock.evaluate.predict import LIMITED, OPTIMAL_WITHIN, RATE_ASKED_FOR
 from penstock.evaluate.rates import visit_ratios
 from penstock.model.plan import Plan
 from penstock.model.problem import Problem
 from penstock.report.loads import MachineUse, machine_uses
 from penstock.report.losses import without_room, worst_loss
-from penstock.report.numbers import UNKNOWN, percent, rate
+from penstock.report.numbers import UNKNOWN, percent, plain, rate
 from penstock.report.trust import costs_origin, trust_notes
 
 #: Above this the machines are summed up by type unless all are asked for.
@@ -49,6 +48,8 @@ def _summary(plan: Plan) -> Table:
         label = "sustainable rate" if len(predicted.rate_per_s) == 1 else f"rate of {name}"
         carried = "not placed" if name in plan.not_placed else f"{rate(value)} tuples/s"
         grid.add_row(label, carried)
+    if demand_met(plan):
+        grid.add_row("demand", demand_met(plan))
     if predicted.throughput_per_s is not None:
         grid.add_row("throughput", f"{rate(predicted.throughput_per_s)} tuples/s, all components")
     is_enough = predicted.bound_kind == RATE_ASKED_FOR and predicted.proven_optimal
@@ -82,6 +83,21 @@ def _summary(plan: Plan) -> Table:
         profile = plan.problem.profile
         grid.add_row("costs", f"profile {profile.name} ({costs_origin(profile)})")
     return grid
+
+
+def demand_met(plan: Plan) -> str:
+    """Whether what the topologies declare is carried; empty where they declare nothing."""
+    problem, scale = plan.problem, plan.predicted.scale
+    declared = all(topology.demand_per_s is not None for topology in problem.topologies)
+    # By priority some demands were cut, and a note says which.
+    if not declared or scale is None or plan.not_placed or problem.terms.weights:
+        return ""
+    asked = f"{rate(float(problem.demand.sum()))} tuples/s"
+    if scale < 1 - OPTIMAL_WITHIN:
+        return f"{asked}, of which {percent(scale)} can be carried"
+    if scale >= 2:
+        return f"{asked}, carried {plain(scale, 3)} times over"
+    return f"{asked}, carried with {percent(scale - 1)} to spare"
 
 
 def _room_elsewhere(plan: Plan) -> str:
@@ -194,31 +210,6 @@ def bound_view(problem: Problem, bound: Bound) -> RenderableType:
     return Group(
         Text(f"upper bound: no plan can exceed {rate(bound.scale * unit)} tuples/s"),
         Text(f"of the capacity that limits, {needs}"),
-        table,
-    )
-
-
-def overload_view(problem: Problem, found: Overload) -> RenderableType:
-    """What each component does under an offered rate."""
-    unit = float(problem.demand.sum())
-    offered, carried = found.offered_scale * unit, found.sustainable_scale * unit
-    head = f"offered {rate(offered)} tuples/s, the plan carries {rate(carried)} tuples/s"
-    if found.offered_scale <= found.sustainable_scale:
-        return Text(f"{head}: nothing saturates")
-    table = plain_table("component")
-    for column in ("arriving/s", "processed/s", "queue grows by/s"):
-        table.add_column(column, justify="right")
-    for c, label in enumerate(problem.labels):
-        values = (found.arriving_per_s[c], found.processed_per_s[c], found.backlog_per_s[c])
-        table.add_row(label, *(rate(float(value)) for value in values))
-    full = ", ".join(found.full_machines[:12]) + (" …" if len(found.full_machines) > 12 else "")
-    return Group(
-        Text(head),
-        Text(f"first to saturate: {found.saturates_first}"),
-        Text(f"full machines: {len(found.full_machines)} ({full})"),
-        Text(
-            f"with back-pressure every topology slows to {rate(carried)} tuples/s in all; without:"
-        ),
         table,
     )
 
