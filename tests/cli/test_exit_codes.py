@@ -65,7 +65,9 @@ def test_a_wrong_call_is_2(run, command, message):
         ("show hetero.json --offered 0", "--offered must be a positive rate, not 0"),
         ("show hetero.json --offered inf", "--offered must be a positive rate, not inf"),
         ("show hetero.json --offered nan", "--offered must be a positive rate, not nan"),
-        ("explain hetero.json nobody", 'no component "nobody"'),
+        ("explain hetero.json hihg", 'no component or machine "hihg"; did you mean "high"?'),
+        ("explain hetero.json M1-l", 'no component or machine "M1-l"; did you mean "M1-1"?'),
+        ("explain hetero.json nobody[1]", 'no component "nobody"'),
         ("explain hetero.json high[99]", '"high" has'),
     ],
 )

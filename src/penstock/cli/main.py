@@ -72,7 +72,7 @@ for _name, _command, _line in (
     ("show", show.command, "Show a plan, or what it does under more load."),
     ("diff", diff.command, "Show what changes between two plans."),
     ("apply", apply.command, "Put a plan in force on a running Storm."),
-    ("explain", explain.command, "Say what limits a plan, or why an instance is where it is."),
+    ("explain", explain.command, "Say what limits a plan, or explain a part of it."),
     ("advise", advise.command, "Say what to buy, what to drop and what to speed up."),
     ("report", report.command, "Write one file about a plan: HTML, Markdown, JSON, CSV, LaTeX."),
     ("run", run.command, "Run a topology on Spark and measure it."),
