@@ -16,7 +16,7 @@ VERBS = [
     *("plan", "compare", "show", "diff", "explain", "advise", "validate", "schedulers", "examples"),
     *("profile", "run", "apply", "simulate", "sweep", "report"),
     *("history", "history show", "history measure"),
-    *("generate", "schema", "bench", "reproduce", "demo", "doctor"),
+    *("generate", "schema", "bench", "reproduce", "demo", "doctor", "completion"),
     *("import flux", "import storm-yaml", "import production", "import storm"),
     *("lab up", "lab status", "lab down", "lab demo"),
 ]

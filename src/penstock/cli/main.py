@@ -21,6 +21,7 @@ from penstock.cli import (
     apply,
     bench,
     compare,
+    completion,
     demo,
     diff,
     doctor,
@@ -86,6 +87,7 @@ for _name, _command, _line in (
     ("reproduce", reproduce.command, "Set the papers' figures beside ours."),
     ("demo", demo.command, "Run the main job on embedded defaults."),
     ("doctor", doctor.command, "Say what is found here and what is missing."),
+    ("completion", completion.command, "Print completion for bash, zsh or fish."),
 ):
     app.command(_name, short_help=_line)(_command)
 app.add_typer(history.app, name="history")
