@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
-from tests.builders import SHAPES, cluster, nasiri, nasiri_profile, profile, solve, topology
+import numpy as np
 
+from penstock.contract.builders import (
+    SHAPES,
+    Options,
+    cluster,
+    nasiri,
+    nasiri_profile,
+    profile,
+    topology,
+)
 from penstock.model.problem import Problem, build
-from penstock.schedulers import Scheduler
+from penstock.schedulers import Budget, Scheduler, get
 from penstock.schedulers.counts import missing_counts
 
 
@@ -55,14 +66,18 @@ def cores() -> Problem:
 def groupings() -> Problem:
     """One stream of each grouping."""
     kinds = ("shuffle", "all", "global", "local-or-shuffle", "direct", "custom", "weighted")
-    streams = {f"a>b{i}": {"grouping": kind} for i, kind in enumerate(kinds)}
+    streams: dict[str, Options] = {f"a>b{i}": {"grouping": kind} for i, kind in enumerate(kinds)}
     streams["a>c"] = {"grouping": "fields", "keys": 20, "key_skew": 1.0}
     graph = topology(" ".join(streams), streams=streams)
     return build(graph, cluster(M1=3), profile(a=0.05, b=0.1, c=0.1, met=0.5))
 
 
 def counts_given() -> Problem:
-    counts = {"low": {"instances": 3}, "mid": {"instances": 1}, "high": {"instances": 5}}
+    counts: dict[str, Any] = {
+        "low": {"instances": 3},
+        "mid": {"instances": 1},
+        "high": {"instances": 5},
+    }
     return build(
         topology(SHAPES["linear"], **counts, workers=4), cluster(M1=2, M2=2, M3=2), nasiri_profile()
     )
@@ -91,7 +106,7 @@ def few_slots() -> Problem:
 
 WITH_RATES: dict[str, Callable[[], Problem]] = {
     **{
-        f"{shape} on {machines}": lambda shape=shape, machines=machines: nasiri(shape, machines)
+        f"{shape} on {machines}": partial(nasiri, shape, machines)
         for shape in SHAPES
         for machines in ((1, 1, 1), (2, 2, 2), (10, 10, 10))
     },
@@ -123,6 +138,8 @@ def cycle() -> Problem:
     return build(topology("a>b>c>b"), cluster(M1=2), costs).with_counts([1, 2, 2])
 
 
+LARGE = frozenset(name for name in WITH_RATES if name.endswith(("(10, 10, 10)", "(20, 70, 90)")))
+
 WITHOUT_RATES: dict[str, Callable[[], Problem]] = {
     "requests only": requests_only,
     "cycle": cycle,
@@ -133,7 +150,8 @@ def made_for(scheduler: type[Scheduler], problem: Problem) -> Problem:
     """The problem as the scheduler needs it: counts of ``hetero`` where it only places."""
     if scheduler.looks.counts or not missing_counts(problem):
         return problem
-    placement = solve(problem, "hetero", iterations=5000).placement
+    counting = get("hetero")()
+    placement = counting.solve(problem, Budget(5000), np.random.default_rng(0)).placement
     most = [1] * len(problem.components)
     if placement is not None:
         # Where hetero refused a topology, one instance of each is asked for.
