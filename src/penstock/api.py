@@ -35,6 +35,7 @@ from penstock.model.profile import Profile
 from penstock.model.speed import estimate_by_speed
 from penstock.model.terms import Terms
 from penstock.model.topology import Topology
+from penstock.report.numbers import percent
 from penstock.schedulers.admission import by_priority, has_priorities
 from penstock.schedulers.base import Budget, Scheduler, parameters_of
 from penstock.schedulers.counts import changed_counts, missing_counts, with_counts_of
@@ -177,7 +178,7 @@ def _with_cuts(planned: Planned) -> Planned:
     """The plan with a note of whose demand was cut, and to what."""
     if planned.plan is None:
         return planned
-    parts = ", ".join(f"{name} {100 * w:.3g} %" for name, w in planned.problem.terms.weights)
+    parts = ", ".join(f"{name} {percent(w)}" for name, w in planned.problem.terms.weights)
     note = f"not all demands can be carried; by priority they are planned for: {parts}"
     notes = (*planned.plan.notes, note)
     return replace(planned, plan=replace(planned.plan, notes=notes))

@@ -130,6 +130,12 @@ def close_match(name: str, candidates: Sequence[str]) -> str | None:
     return by_lower[matches[0]] if matches else None
 
 
+def quantity(value: float, digits: int = 6) -> str:
+    """A number as people read it: so many figures, thousands separated, no exponent for large."""
+    large = abs(value) >= 10 ** (digits - 1)
+    return f"{value:,.0f}" if large else f"{value:,.{digits}g}"
+
+
 def shown(value: object) -> str:
     """A value as it appears in a message: short, one line, unambiguous."""
     text = f'"{value}"' if isinstance(value, str) else str(value)

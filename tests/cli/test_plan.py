@@ -177,7 +177,7 @@ def test_terms_are_options_or_a_file_and_stay_in_the_plan(run):
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
-        ("--carry 1e9", 4, "needs 1e+09 tuples/s"),
+        ("--carry 1e9", 4, "needs 1,000,000,000 tuples/s"),
         ("--fix high=M1-1:99", 4, "cpu_points"),
         ("--avoid M9", 1, 'avoid: no machine "M9"'),
         ("--avoid M1-1,M9", 1, 'avoid: no machine "M9"'),

@@ -18,6 +18,7 @@ from penstock.engines.lab.machines import parse_machines
 from penstock.engines.storm.home import find_home
 from penstock.errors import EXIT_DONE, EXIT_FAILURE
 from penstock.files.store import save
+from penstock.report.numbers import plain
 from penstock.telemetry.session import require_spark
 
 app = typer.Typer(
@@ -144,9 +145,9 @@ def _show(lab: keeper.LabFile, *, as_json: bool) -> int:
         table.add_column(column, justify="right")
     table.add_column("")
     for m in machines:
-        used = "–" if m.used_points is None else f"{m.used_points:.0f}"
+        used = plain(m.used_points)
         state = {True: "", False: "warming up, not limited yet", None: "not limited"}[m.is_limited]
-        table.add_row(m.name, m.type, f"{m.points:g}", used, str(m.processes), state)
+        table.add_row(m.name, m.type, plain(m.points), used, str(m.processes), state)
     show(table)
     show(f"address: {lab.address}")
     return EXIT_DONE

@@ -16,6 +16,7 @@ from penstock.errors import EXIT_DONE, InputError, UnknownNameError, UsageError
 from penstock.examples import load_topology
 from penstock.files.schema import is_name
 from penstock.model.topology import Kind
+from penstock.report.numbers import plain
 
 Rate = Annotated[float, typer.Option("--rate", help="Tuples/s of all spouts together.", min=0)]
 
@@ -56,7 +57,8 @@ def submit(
         topology.submit(
             bridge, counts, len(parse_machines(lab.machines)), weighted=weighted, traffic=traffic
         )
-    say(f"{called} is submitted, at {rate:g} tuples/s; penstock lab feed {called} RATE changes it")
+    say(f"{called} is submitted, at {plain(rate)} tuples/s")
+    say(f"penstock lab feed {called} RATE changes it")
     say("next: penstock plan --from storm -p live -o plan.json, penstock apply plan.json")
     return EXIT_DONE
 
@@ -75,7 +77,7 @@ def feed(
     if not topology.rate_file.exists():
         raise InputError(f'no topology "{name}" was submitted by penstock lab submit')
     topology.feed(rate)
-    say(f"{name}: {rate:g} tuples/s from now on")
+    say(f"{name}: {plain(rate)} tuples/s from now on")
     return EXIT_DONE
 
 

@@ -21,6 +21,7 @@ from penstock.errors import Finding, InputError, UsageError
 from penstock.files.store import load
 from penstock.model.plan import Plan, Scalar
 from penstock.model.problem import Problem
+from penstock.report.numbers import percent
 from penstock.schedulers.base import Budget
 
 Topologies = Annotated[
@@ -169,7 +170,7 @@ class Stoppable:
         if self._best is None or not self._bound:
             return ""
         gap = max(0.0, 1.0 - self._best / self._bound)
-        return f", {100 * gap:.2f} % below the bound"
+        return f", {percent(gap, 2)} below the bound"
 
     def _must_stop(self) -> bool:
         """Asked by the scheduler in every round; long searches are reported in passing."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from penstock.errors import quantity
+
 
 @dataclass(frozen=True, slots=True)
 class Violation:
@@ -15,4 +17,5 @@ class Violation:
     available: float
 
     def __str__(self) -> str:
-        return f"{self.place}: {self.needed:g} {self.resource}, {self.available:g} available"
+        needed, available = quantity(self.needed), quantity(self.available)
+        return f"{self.place}: {needed} {self.resource}, {available} available"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from penstock.errors import quantity
 from penstock.model.placement import Placement
 
 #: The resource of a shortfall in what a plan carries.
@@ -25,7 +26,8 @@ class Shortfall:
     def __str__(self) -> str:
         who = "/".join(part for part in (self.topology, self.component) if part)
         where = f" on {self.machine}" if self.machine else ""
-        what = f"needs {self.needed:g} {self.resource}, {self.available:g} available{where}"
+        needed, available = quantity(self.needed), quantity(self.available)
+        what = f"needs {needed} {self.resource}, {available} available{where}"
         return f"{who}: {what}" if who else what
 
 

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from penstock.evaluate.alternatives import Alternative, Explanation
-from penstock.report.numbers import UNKNOWN, percent, rate
+from penstock.report.numbers import UNKNOWN, percent, plain, points, rate
 
 _MOST_LISTED = 25
 
@@ -41,8 +41,8 @@ def _costs(found: Explanation) -> list[str]:
         if count
     ]
     if len(costs) == 1:
-        return [f"it uses {costs[0][0]:.1f} CPU points"]
-    words = ", ".join(f"{cpu:.1f} on {kind}" for cpu, kind in sorted(costs))
+        return [f"it uses {points(costs[0][0])} CPU points"]
+    words = ", ".join(f"{points(cpu)} on {kind}" for cpu, kind in sorted(costs))
     return [f"CPU points it uses at this rate: {words}"]
 
 
@@ -85,7 +85,7 @@ def _table(found: Explanation, shown: list[Alternative]) -> Table:
         verdict = "could take it"
         if a.lacks is not None:
             short = a.lacks.needed - a.lacks.available
-            verdict = f"{short:.4g} {a.lacks.resource} short ({a.lacks.available:.4g} free)"
+            verdict = f"{plain(short)} {a.lacks.resource} short ({plain(a.lacks.available)} free)"
         moved = rate(a.scale * demand) if a.scale is not None else UNKNOWN
         table.add_row(machine.name, machine.type, machine.rack, verdict, moved, percent(a.remote))
     return table

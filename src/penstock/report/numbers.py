@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from penstock.errors import quantity
+
 UNKNOWN = "–"
 
 
@@ -23,10 +25,8 @@ def seconds(value: float) -> str:
 
 
 def plain(value: float | None, digits: int = 4) -> str:
-    """Any other quantity: so many figures, thousands separated, never an exponent above."""
-    if value is None:
-        return UNKNOWN
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.{digits}g}"
+    """Any other quantity: so many figures, thousands separated."""
+    return UNKNOWN if value is None else quantity(value, digits)
 
 
 def count(value: int) -> str:

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from penstock.evaluate.agreed import agreed_scale, held_back_by
 from penstock.evaluate.standing import MachineStanding, Standing
-from penstock.report.numbers import percent, rate
+from penstock.report.numbers import count, percent, points, rate
 
 _MOST_MACHINES = 12
 
@@ -80,8 +80,8 @@ def _components(found: Standing) -> Table:
     for row in found.components:
         table.add_row(
             found.problem.labels[row.component],
-            str(row.instances),
-            f"{row.cpu_points:.1f}",
+            count(row.instances),
+            points(row.cpu_points),
             percent(row.cpu_part),
             _at(row.full_at, demand),
             f"{row.weight:.2f} %",
@@ -98,7 +98,7 @@ def _machines(found: Standing, shown: tuple[MachineStanding, ...]) -> Table:
     demand = float(found.problem.demand.sum())
     for row in shown:
         machine = found.problem.cluster.machines[row.machine]
-        spare = f"{max(row.spare_points, 0.0):.1f}"
+        spare = points(max(row.spare_points, 0.0))
         table.add_row(machine.name, machine.type, _at(row.full_at, demand), spare)
     return table
 

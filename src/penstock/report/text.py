@@ -18,7 +18,7 @@ from penstock.model.plan import Plan
 from penstock.model.problem import Problem
 from penstock.report.loads import MachineUse, machine_uses
 from penstock.report.losses import without_room, worst_loss
-from penstock.report.numbers import UNKNOWN, percent, plain, rate
+from penstock.report.numbers import UNKNOWN, count, percent, plain, points, rate
 from penstock.report.trust import costs_origin, trust_notes
 
 #: Above this the machines are summed up by type unless all are asked for.
@@ -69,7 +69,10 @@ def _summary(plan: Plan) -> Table:
         grid.add_row("limited by", predicted.limited_by)
     used = len(plan.placement.machines_used)
     machines = len(plan.problem.cluster.machines)
-    grid.add_row("uses", f"{len(plan.placement)} instances on {used} of {machines} machines")
+    grid.add_row(
+        "uses",
+        f"{count(len(plan.placement))} instances on {count(used)} of {count(machines)} machines",
+    )
     worst = worst_loss(plan)
     if worst is not None and predicted.scale:
         left = (worst.rate_left_per_s or 0.0) / (predicted.scale * float(plan.problem.demand.sum()))
@@ -128,7 +131,7 @@ def _components(plan: Plan, most: int | None) -> list[RenderableType]:
         table.add_row(
             label,
             problem.components[c].kind.value,
-            str(counts[c]),
+            count(int(counts[c])),
             rate(float(inputs[c])) if inputs is not None else UNKNOWN,
             where or "not placed",
         )
@@ -149,7 +152,7 @@ def _machines(uses: Sequence[MachineUse], problem: Problem, bars: bool) -> Table
         cells: list[RenderableType] = [use.name, use.type, percent(use.utilisation, 0)]
         if bars:
             cells.append(_bar(use.utilisation))
-        cells += [f"{use.cpu_points:.1f} of {use.capacity_points:g}", who or "idle"]
+        cells += [f"{points(use.cpu_points)} of {plain(use.capacity_points)}", who or "idle"]
         table.add_row(*cells)
     return table
 
@@ -168,7 +171,11 @@ def _machine_types(uses: Sequence[MachineUse], bars: bool) -> Table:
         load = np.array([use.utilisation for use in mine])
         busy = sum(1 for use in mine if use.slices)
         instances = sum(s.instances for use in mine for s in use.slices)
-        cells: list[RenderableType] = [kind, f"{busy} of {len(mine)}", str(instances)]
+        cells: list[RenderableType] = [
+            kind,
+            f"{count(busy)} of {count(len(mine))}",
+            count(instances),
+        ]
         cells.append(percent(float(load.mean()), 0))
         if bars:
             cells.append(_bar(float(load.mean())))
@@ -198,13 +205,13 @@ def bound_view(problem: Problem, bound: Bound) -> RenderableType:
     table = plain_table("machine type")
     table.add_column("machines", justify="right")
     table.add_column("one more adds, tuples/s", justify="right")
-    for kind, count, added in zip(
+    for kind, number, added in zip(
         problem.cluster.types,
         problem.cluster.machines_per_type,
         bound.added_by_one_machine,
         strict=True,
     ):
-        table.add_row(kind.name, str(count), rate(float(added) * unit))
+        table.add_row(kind.name, count(number), rate(float(added) * unit))
     order = np.argsort(-bound.component_share, kind="stable")[:6]
     needs = ", ".join(f"{problem.labels[c]} {percent(bound.component_share[c], 0)}" for c in order)
     return Group(
@@ -233,8 +240,10 @@ def changes_view(changes: Changes) -> RenderableType:
             words.append("shares")
         text = ", ".join(words[:8]) + (f", … {len(words) - 8} more" if len(words) > 8 else "")
         label = f"{change.topology}/{change.component}"
-        table.add_row(label, str(change.before), str(change.after), str(len(change.moves)), text)
-    total = f"{changes.moves} moves, {changes.added} added, {changes.dropped} dropped"
+        table.add_row(
+            label, count(change.before), count(change.after), count(len(change.moves)), text
+        )
+    total = f"{changes.moves:,} moves, {changes.added:,} added, {changes.dropped:,} dropped"
     machines = (
         f"; machines taken {len(changes.machines_taken)}, freed {len(changes.machines_freed)}"
     )
