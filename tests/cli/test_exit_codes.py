@@ -89,12 +89,12 @@ def test_changes_are_3_only_where_asked_for(run, plans):
 
 @pytest.mark.parametrize("scheduler", ["hetero", "default"])
 def test_no_plan_is_4_and_says_what_is_missing(run, scheduler):
-    """met 50 for each of three components is 150 points, and no machine has more than 100."""
+    """met 500 for each of three components is 1,500 points, and no machine has more than 100."""
     code, out, err = run(f"plan -e linear --met 500 -s {scheduler}")
     assert (code, out) == (4, "")
     assert err.startswith(f"{scheduler} finds no plan: ")
     # Three idle instances on the first machine.
-    assert "needs 150" in err
+    assert "needs 1,500" in err
     assert "cpu_points, 100 available on M1-1" in err
 
 

@@ -12,7 +12,8 @@ import pytest
 
 def test_the_same_plan_to_stdout_and_to_a_file(run):
     code, out, err = run("plan -s hetero -e linear -c nasiri-small -o plan.json --json")
-    assert (code, err) == (0, "wrote plan.json\n")
+    # Before that, a busy machine may have said that it still searches.
+    assert (code, err.splitlines()[-1]) == (0, "wrote plan.json")
     assert Path("plan.json").read_text(encoding="utf-8") == out
     assert run("show plan.json --json") == (0, out, "")
 
