@@ -155,7 +155,9 @@ def test_a_machine_type_that_the_profile_lacks():
 
 def test_without_a_profile_every_component_must_ask_for_cpu():
     found = findings(topology("a>b>c", b={"cpu_points": 5.0}), cluster(M1=1), None)
-    assert [line.split(":")[0] for line in found] == ["component a", "component c"]
+    assert [line.split(":")[0] for line in found] == [
+        "no profile, and no cpu_points request of a, c"
+    ]
 
 
 def test_everything_wrong_is_said_at_once():
