@@ -16,9 +16,10 @@ from penstock.evaluate.predict import LIMITED, OPTIMAL_WITHIN, RATE_ASKED_FOR
 from penstock.evaluate.rates import visit_ratios
 from penstock.model.plan import Plan
 from penstock.model.problem import Problem
+from penstock.report.folding import change_words, idle_machines, name_ranges
 from penstock.report.loads import MachineUse, machine_uses
 from penstock.report.losses import without_room, worst_loss
-from penstock.report.numbers import UNKNOWN, count, percent, plain, points, rate
+from penstock.report.numbers import UNKNOWN, count, counted, percent, plain, points, rate
 from penstock.report.trust import costs_origin, trust_notes
 
 #: Above this the machines are summed up by type unless all are asked for.
@@ -36,7 +37,10 @@ def plan_view(plan: Plan, *, bars: bool, all_machines: bool = False) -> Renderab
         Text(f"{problem.title} on {problem.cluster.name}, planned by {plan.scheduler}", "bold"),
         _summary(plan),
         *_components(plan, most=None if all_machines else MOST_COMPONENTS_LISTED),
-        _machines(uses, problem, bars) if listed else _machine_types(uses, bars),
+        _machines([use for use in uses if use.slices], problem, bars)
+        if listed
+        else _machine_types(uses, bars),
+        *_idle(uses),
         *_warnings(plan),
     )
 
@@ -152,9 +156,14 @@ def _machines(uses: Sequence[MachineUse], problem: Problem, bars: bool) -> Table
         cells: list[RenderableType] = [use.name, use.type, percent(use.utilisation, 0)]
         if bars:
             cells.append(_bar(use.utilisation))
-        cells += [f"{points(use.cpu_points)} of {plain(use.capacity_points)}", who or "idle"]
+        cells += [f"{points(use.cpu_points)} of {plain(use.capacity_points)}", who]
         table.add_row(*cells)
     return table
+
+
+def _idle(uses: Sequence[MachineUse]) -> list[Text]:
+    names = [use.name for use in uses if not use.slices]
+    return [Text(idle_machines(names))] if names else []
 
 
 def _machine_types(uses: Sequence[MachineUse], bars: bool) -> Table:
@@ -233,25 +242,23 @@ def changes_view(changes: Changes) -> RenderableType:
     for change in changes.components:
         if not change.is_change:
             continue
-        words = [f"{a} → {b}" for a, b in change.moves]
-        words += [f"+ {machine}" for machine in change.added]
-        words += [f"- {machine}" for machine in change.dropped]
-        if change.shares_changed:
-            words.append("shares")
-        text = ", ".join(words[:8]) + (f", … {len(words) - 8} more" if len(words) > 8 else "")
+        words = change_words(change)
+        text = "; ".join(words[:8]) + (f"; … {len(words) - 8} more" if len(words) > 8 else "")
         label = f"{change.topology}/{change.component}"
         table.add_row(
             label, count(change.before), count(change.after), count(len(change.moves)), text
         )
     total = f"{changes.moves:,} moves, {changes.added:,} added, {changes.dropped:,} dropped"
-    machines = (
-        f"; machines taken {len(changes.machines_taken)}, freed {len(changes.machines_freed)}"
-    )
+    machines = [
+        Text(f"{counted(len(names), 'machine')} {what}: {name_ranges(names)}")
+        for what, names in (("taken", changes.machines_taken), ("freed", changes.machines_freed))
+        if names
+    ]
     rates = [
         Text(f"{name}: {rate(dict(changes.rate_before_per_s).get(name))} → {rate(after)} tuples/s")
         for name, after in changes.rate_after_per_s
     ]
-    return Group(Text(total + machines), *rates, table)
+    return Group(Text(total), *machines, *rates, table)
 
 
 def plain_table(*columns: str) -> Table:

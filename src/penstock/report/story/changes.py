@@ -5,6 +5,7 @@ from __future__ import annotations
 from penstock.change.diff import Changes, ComponentChange
 from penstock.model.plan import Plan
 from penstock.report.charts.bars import Pair, pairs_svg
+from penstock.report.folding import change_words, name_ranges
 from penstock.report.loads import machine_uses
 from penstock.report.page import (
     Block,
@@ -23,7 +24,7 @@ from penstock.report.page import (
 from penstock.report.story.findings import Findings
 
 _MOST_DRAWN = 20
-_MOST_WORDS = 12
+_MOST_WORDS, _MOST_RANGES = 12, 4
 
 
 def changes(found: Findings) -> Section | None:
@@ -44,10 +45,14 @@ def _key_figures(changed: Changes) -> KeyFigures:
             KeyFigure("Instances that move", Number(changed.moves)),
             KeyFigure("Added", Number(changed.added)),
             KeyFigure("Dropped", Number(changed.dropped)),
-            KeyFigure("Machines taken", Number(len(changed.machines_taken))),
-            KeyFigure("Machines freed", Number(len(changed.machines_freed))),
+            _machines("Machines taken", changed.machines_taken),
+            _machines("Machines freed", changed.machines_freed),
         )
     )
+
+
+def _machines(name: str, machines: tuple[str, ...]) -> KeyFigure:
+    return KeyFigure(name, Number(len(machines)), name_ranges(machines, _MOST_RANGES))
 
 
 def _rates(found: Findings, before: Plan) -> Table:
@@ -92,13 +97,9 @@ def _components(changed: Changes) -> Table:
 
 
 def _words(change: ComponentChange) -> str:
-    words = [f"{a} → {b}" for a, b in change.moves]
-    words += [f"+ {machine}" for machine in change.added]
-    words += [f"- {machine}" for machine in change.dropped]
-    if change.shares_changed:
-        words.append("other shares")
-    more = f", {len(words) - _MOST_WORDS} more" if len(words) > _MOST_WORDS else ""
-    return ", ".join(words[:_MOST_WORDS]) + more
+    words = change_words(change)
+    more = [f"{len(words) - _MOST_WORDS} more"] if len(words) > _MOST_WORDS else []
+    return "; ".join([*words[:_MOST_WORDS], *more])
 
 
 def _figure(after: Plan, before: Plan) -> Figure:
