@@ -14,16 +14,20 @@ from tests.builders import cluster, nasiri, place, profile, topology
 import penstock
 from penstock.change.diff import diff
 from penstock.files.store import to_dict
-from penstock.model.plan import Plan, Prediction
+from penstock.model.plan import Contingency, Plan, Prediction
 from penstock.model.problem import Problem, build
+from penstock.model.terms import Least, Terms
 from penstock.report import numbers
 from penstock.report.comparison import comparison_remarks, comparison_view
 from penstock.report.facts import ranked
 from penstock.report.html import comparison_html, plan_html
 from penstock.report.loads import machine_uses
+from penstock.report.losses import worst_loss
 from penstock.report.picture import placement_svg
 from penstock.report.text import changes_view, plan_view
+from penstock.schedulers.base import Budget
 from penstock.schedulers.lost.by_requests import contingencies_by_requests
+from penstock.schedulers.lost.same_counts import contingencies_same_counts
 
 STRANGE = ["[red]x", ":smile:", "<a&b>", "\"q'", "語😀"]
 
@@ -252,3 +256,26 @@ def test_a_plan_by_requests_says_whether_a_lost_machine_has_room_elsewhere(memor
     lost = contingencies_by_requests(problem, placement)
     view = plan_view(Plan(problem, placement, "mine", if_lost=lost), bars=False)
     assert said in " ".join(text(view).split())
+
+
+def test_a_plan_that_saves_machines_says_that_idle_ones_do_not_help():
+    """Without M1-1, both share M1-2: half of 100. M1-3 is idle, and off if machines are saved."""
+    problem = build(topology("a>b"), cluster(M1=3), profile(a=1.0, b=1.0))
+    placement = place(problem, "a M1-1", "b M1-2")
+
+    def said(terms: Terms) -> str:
+        own = problem.with_terms(terms)
+        lost = contingencies_same_counts(own, placement, Budget())
+        plan = Plan(own, placement, "mine", predicted=Prediction(scale=100.0), if_lost=lost)
+        return " ".join(text(plan_view(plan, bars=False)).split())
+
+    thrifty = said(Terms(least=(Least.MACHINES,)))
+    assert "at least 50.0 % of that (without M1-1; idle machines stay off)" in thrifty
+    assert "at least 100.0 % of that (without M1-1)" in said(Terms())
+
+
+def test_a_machine_on_which_nothing_runs_is_not_lost():
+    problem = build(topology("a"), cluster(M1=2), profile(a=1.0))
+    lost = (Contingency("M1-1", (), 90.0), Contingency("M1-2", (), 0.0))
+    plan = Plan(problem, place(problem, "a M1-1"), "mine", if_lost=lost)
+    assert worst_loss(plan) == lost[0]

@@ -8,8 +8,9 @@ from penstock.evaluate.capacity import capacity
 from penstock.evaluate.limits import violations
 from penstock.evaluate.terms import changes_between, held_table
 from penstock.model.problem import build
-from penstock.model.terms import Held, Terms
+from penstock.model.terms import Held, Least, Terms
 from penstock.schedulers import Budget
+from penstock.schedulers.lost.same_counts import contingencies_same_counts
 from penstock.schedulers.lost.with_rates import contingencies, without_machine
 from penstock.schedulers.machine_groups import Allowance, Classes, placement_of
 from penstock.schedulers.regroup import Regroup
@@ -157,3 +158,25 @@ def test_weighted_plans_give_the_lost_shares_to_the_others():
     found = contingencies(problem, placement, Budget())
     assert [c.rate_left_per_s for c in found] == pytest.approx([100.0, 100.0])
     assert [c.dropped for c in found] == [(("a", 0),), (("a", 1),)]
+
+
+@pytest.mark.parametrize("least", [Least.MACHINES, Least.PRICE, Least.ENERGY])
+@pytest.mark.parametrize("same_counts", [False, True])
+@pytest.mark.parametrize("core_points", [None, 50.0])
+def test_machines_that_a_thrifty_plan_leaves_off_take_nothing_over(least, same_counts, core_points):
+    # 80 tuples/s of 1 point each for a and b fill two of four machines to 80 points. Without one
+    # of them, both components share the other: 100 / (1 + 1) = 50 are left. The two idle machines
+    # would carry all 80, but they are off. With cores of 50 points there are two instances each.
+    machines = cluster(M1=4, every={"core_points": core_points})
+    problem = build(topology("a>b"), machines, profile(a=1.0, b=1.0))
+    each = 1 if core_points is None else 2
+    placement = place(problem, *["a M1-1"] * each, *["b M1-2"] * each)
+    work_out = contingencies_same_counts if same_counts else contingencies
+
+    def left(terms: Terms) -> list[float | None]:
+        found = work_out(problem.with_terms(terms), placement, Budget())
+        return [lost.rate_left_per_s for lost in found]
+
+    assert left(Terms(carry_per_s=80.0, least=(least,))) == pytest.approx([50.0, 50.0])
+    for terms in (Terms(carry_per_s=80.0, least=(Least.TRAFFIC,)), Terms()):
+        assert min(left(terms)) >= 80.0

@@ -31,6 +31,10 @@ class Least(StrEnum):
     TRAFFIC = "traffic"
 
 
+#: Whoever saves on these switches off, or hands back, the machines on which nothing runs.
+_SAVED_BY_IDLE_MACHINES = frozenset({Least.MACHINES, Least.PRICE, Least.ENERGY})
+
+
 @dataclass(frozen=True, slots=True)
 class Held:
     """So many instances of a component on one machine."""
@@ -71,6 +75,11 @@ class Terms:
     def binds(self) -> bool:
         """Whether there is anything to keep to; weights only change what is asked."""
         return not replace(self, weights=()).is_empty
+
+    @property
+    def leaves_idle_off(self) -> bool:
+        """Whether machines on which nothing runs are off, so that nothing can move there."""
+        return not _SAVED_BY_IDLE_MACHINES.isdisjoint(self.least)
 
     @property
     def is_empty(self) -> bool:

@@ -7,10 +7,24 @@ import numpy as np
 from penstock.model.plan import Contingency, Plan
 
 
+def losses(plan: Plan) -> list[Contingency]:
+    """What the plan says of machines in use; one on which nothing runs is no loss."""
+    machines = plan.problem.cluster.machines
+    used = {machines[m].name for m in plan.placement.machines_used.tolist()}
+    return [lost for lost in plan.if_lost if lost.machine in used]
+
+
 def worst_loss(plan: Plan) -> Contingency | None:
     """The lost machine that leaves the least; ``None`` where no rate is known."""
-    known = [lost for lost in plan.if_lost if lost.rate_left_per_s is not None]
+    known = [lost for lost in losses(plan) if lost.rate_left_per_s is not None]
     return min(known, key=lambda lost: lost.rate_left_per_s or 0.0, default=None)
+
+
+def told_loss(plan: Plan, lost: Contingency) -> str:
+    """Which machine is lost, and that idle ones do not help where the plan leaves them off."""
+    idle = len(plan.problem.cluster.machines) - len(plan.placement.machines_used)
+    off = "; idle machines stay off" if idle and plan.problem.terms.leaves_idle_off else ""
+    return f"without {lost.machine}{off}"
 
 
 def without_room(plan: Plan) -> list[tuple[str, int]]:
@@ -22,6 +36,6 @@ def without_room(plan: Plan) -> list[tuple[str, int]]:
     held = np.bincount(plan.placement.machine, minlength=len(index))
     return [
         (lost.machine, missing)
-        for lost in plan.if_lost
+        for lost in losses(plan)
         if (missing := int(held[index[lost.machine]]) - len(lost.moves)) > 0
     ]

@@ -18,7 +18,7 @@ from penstock.model.plan import Plan
 from penstock.model.problem import Problem
 from penstock.report.folding import change_words, idle_machines, name_ranges
 from penstock.report.loads import MachineUse, machine_uses
-from penstock.report.losses import without_room, worst_loss
+from penstock.report.losses import losses, told_loss, without_room, worst_loss
 from penstock.report.numbers import UNKNOWN, count, counted, percent, plain, points, rate
 from penstock.report.trust import costs_origin, trust_notes
 
@@ -82,9 +82,9 @@ def _summary(plan: Plan) -> Table:
         left = (worst.rate_left_per_s or 0.0) / (predicted.scale * float(plan.problem.demand.sum()))
         grid.add_row(
             "if one is lost",
-            f"at least {percent(min(left, 1.0))} of that (without {worst.machine})",
+            f"at least {percent(min(left, 1.0))} of that ({told_loss(plan, worst)})",
         )
-    elif plan.if_lost and worst is None:
+    elif losses(plan) and worst is None:
         grid.add_row("if one is lost", _room_elsewhere(plan))
     if plan.problem.profile is not None:
         profile = plan.problem.profile
@@ -111,7 +111,7 @@ def _room_elsewhere(plan: Plan) -> str:
     short = len(without_room(plan))
     if not short:
         return "its instances have room on the others, by what they ask for"
-    cases = len(plan.if_lost)
+    cases = len(losses(plan))
     return f"there is room for its instances in {cases - short} of {cases} cases"
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from penstock.evaluate.predict import RATE_ASKED_FOR
 from penstock.model.profile import Origin
-from penstock.report.losses import without_room, worst_loss
+from penstock.report.losses import losses, told_loss, without_room, worst_loss
 from penstock.report.numbers import counted
 from penstock.report.page import (
     Block,
@@ -80,11 +80,11 @@ def _key_figures(found: Findings) -> KeyFigures:
             KeyFigure(
                 "If one machine is lost",
                 percent(left, found.contingencies),
-                f"at least (without {worst.machine})",
+                f"at least ({told_loss(plan, worst)})",
             )
         )
-    elif plan.if_lost and worst is None:
-        cases = len(plan.if_lost)
+    elif losses(plan) and worst is None:
+        cases = len(losses(plan))
         figures.append(
             KeyFigure(
                 "If one machine is lost",

@@ -31,7 +31,7 @@ def contingencies_same_counts(
     for number, machine in enumerate(placement.machines_used.tolist()):
         if budget.spent(number):
             return ()
-        found.append(_contingency(when_lost(problem, machine), placement, machine))
+        found.append(_contingency(when_lost(problem, placement, machine), placement, machine))
     return tuple(found)
 
 

@@ -37,7 +37,7 @@ def without_machine(
     budget: Budget | None = None,
 ) -> Placement | None:
     """The plan without one machine: its instances, and at most ``extra`` others, change."""
-    problem = when_lost(problem, machine)
+    problem = when_lost(problem, placement, machine)
     table = held_table(problem, placement)
     search, best = _search(problem, table, machine, extra, budget or Budget())
     return _placed(problem, placement, search.table_of(best)) if best.scale > 0 else None
@@ -69,7 +69,7 @@ def contingencies(
     for machine, k in zip(used.tolist(), kind.tolist(), strict=True):
         if budget.spent(len(steps)):
             return ()
-        problem = when_lost(whole, machine)
+        problem = when_lost(whole, placement, machine)
         if k not in steps:
             progress(f"what if {problem.cluster.machines[machine].name} is lost")
             search, steps[k] = _search(problem, table, machine, EXTRA, budget)
@@ -94,18 +94,27 @@ def _spread(
     for number, machine in enumerate(used):
         if budget.spent(number):
             return ()
-        planner = LossPlanner(when_lost(problem, machine), placement, same_counts=False)
+        planner = LossPlanner(when_lost(problem, placement, machine), placement, same_counts=False)
         found.append(planner.without(machine, EXTRA, lambda: budget.spent(0)))
     return tuple(found)
 
 
-def when_lost(problem: Problem, machine: int) -> Problem:
-    """The problem without what terms ask of the lost machine, and without a limit on moves."""
-    terms, name = problem.terms, problem.cluster.machines[machine].name
+def when_lost(problem: Problem, placement: Placement, machine: int) -> Problem:
+    """The problem without what terms ask of the lost machine, and without a limit on moves.
+
+    Where the plan saves on machines, those it leaves idle are off and take nothing over.
+    """
+    terms, machines = problem.terms, problem.cluster.machines
     if terms.is_empty:
         return problem
-    fixed = tuple(held for held in terms.fixed if held.machine != name)
-    return replace(problem, terms=replace(terms, fixed=fixed, current=(), most_moves=None))
+    fixed = tuple(held for held in terms.fixed if held.machine != machines[machine].name)
+    avoid = terms.avoid
+    if terms.leaves_idle_off:
+        used = set(placement.machines_used.tolist())
+        idle = [m.name for i, m in enumerate(machines) if i not in used]
+        avoid = tuple(dict.fromkeys([*avoid, *idle]))
+    changed = replace(terms, fixed=fixed, current=(), most_moves=None, avoid=avoid)
+    return replace(problem, terms=changed)
 
 
 def _search(
