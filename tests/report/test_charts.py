@@ -51,14 +51,3 @@ def test_a_picture_is_svg_with_its_words_as_words():
     assert "var(" not in standalone(svg, "")
     words = {text.text for text in root.iter("{http://www.w3.org/2000/svg}text")}
     assert {name, "three", "four", "tuples/s", "a & b"} <= words
-
-
-def test_a_long_name_loses_its_middle():
-    from penstock.report.charts.canvas import cut
-
-    assert cut("short", 100) == "short"
-    told = cut("a" * 50 + "z" * 50, 100, 10)
-    assert len(told) == 16  # 100 pixels of 6.2 each
-    assert told.startswith("aaaa")
-    assert told.endswith("zzz")
-    assert "…" in told

@@ -18,7 +18,9 @@ from penstock.report.charts.canvas import (
     Sheet,
     cut,
     drawn,
+    letter_size,
 )
+from penstock.report.text_width import text_width
 
 _BAR = 16
 
@@ -85,10 +87,11 @@ def _frame(bars: Sequence[Bar], marks: Sequence[Mark], width: int) -> _Frame:
     most = max([*ends, 1e-300])
     if width < PHONE:
         return _Frame(1, width - 3.0, most, 40, above=True)
-    longest = max((len(bar.name) for bar in bars), default=4)
-    left = min(7.6 * longest + 14, 0.34 * width)
+    size = letter_size(width)
+    longest = max((text_width(bar.name, size, bold=bar.strong) for bar in bars), default=30.0)
+    left = min(longest + 14, 0.34 * width)
     # Room for the words behind the longest bar.
-    right = 12 + 7.2 * max((len(bar.words) for bar in bars), default=0)
+    right = 12 + max((text_width(b.words, size, bold=b.strong) for b in bars), default=0.0)
     return _Frame(left, max(width - left - right, 60.0), most, 30, above=False)
 
 
@@ -131,19 +134,20 @@ def _name_and_words(
     style = {"size": sheet.size, "weight": weight, "va": "center_baseline", "color": INK}
     behind = {"facecolor": GROUND, "edgecolor": "none", "pad": 0.0}
     if above:
-        room = sheet.width - 7.2 * len(bar.words) - 12
+        room = sheet.width - text_width(bar.words, sheet.size, bold=bar.strong) - 12
         line = middle - _BAR / 2 - 9
-        axes.text(left, line, cut(bar.name, room, sheet.size), **style)
+        axes.text(left, line, cut(bar.name, room, sheet.size, bold=bar.strong), **style)
         axes.text(sheet.width - 1, line, bar.words, ha="right", bbox=behind, **style)
         return
-    axes.text(left - 8, middle, cut(bar.name, left - 12, sheet.size), ha="right", **style)
+    name = cut(bar.name, left - 12, sheet.size, bold=bar.strong)
+    axes.text(left - 8, middle, name, ha="right", **style)
     axes.text(end + 6, middle, bar.words, bbox=behind, **style)
 
 
 def _mark(axes: Any, sheet: Sheet, mark: Mark, x: float, bottom: float, level: int) -> None:
     low = bottom + 12 + 15 * level
     axes.plot([x, x], [0, low - 9], color=INK, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
-    half = 3.6 * len(mark.words)
+    half = text_width(mark.words, sheet.size - 1) / 2
     side = "right" if x + half > sheet.width else "left" if x < half else "center"
     axes.text(x, low, mark.words, size=sheet.size - 1, ha=side, va="center_baseline")
 
@@ -160,9 +164,10 @@ class Pair:
 
 def pairs_svg(pairs: Sequence[Pair], most: float, unit: str, width: int) -> str:
     """Before as a ring, after as a dot, and a line between them."""
-    longest = max((len(pair.name) for pair in pairs), default=4)
-    left = min(7.2 * longest + 12, 0.34 * width)
-    right = 10 + 6.4 * max((len(pair.words) for pair in pairs), default=0)
+    size = letter_size(width) - 1
+    longest = max((text_width(pair.name, size) for pair in pairs), default=30.0)
+    left = min(longest + 12, 0.34 * width)
+    right = 10 + max((text_width(pair.words, size) for pair in pairs), default=0.0)
     plot = max(width - left - right, 60.0)
     row = 22
     height = 24 + row * len(pairs) + 20

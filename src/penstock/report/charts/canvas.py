@@ -9,9 +9,11 @@ from collections.abc import Callable
 from typing import Any
 from xml.sax.saxutils import escape
 
+from penstock.report.text_width import cut as cut
+
 #: Colours that the page decides, by stand-ins that nobody would draw with.
-INK, FAINT, LINE, GROUND, SOFT, ACCENT = (
-    "#010203", "#040506", "#070809", "#0a0b0c", "#0d0e0f", "#101112",
+INK, FAINT, LINE, GROUND, SOFT, ACCENT, STREAM = (
+    "#010203", "#040506", "#070809", "#0a0b0c", "#0d0e0f", "#101112", "#131415",
 )  # fmt: skip
 _ROLES = {
     INK: ("--ink", "#16191d"),
@@ -20,6 +22,7 @@ _ROLES = {
     GROUND: ("--ground", "#ffffff"),
     SOFT: ("--soft", "#f3f5f7"),
     ACCENT: ("--blue", "#0072B2"),
+    STREAM: ("--stream", "#848d97"),
 }
 #: Okabe and Ito's palette, which people with any colour vision can tell apart.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#999999")
@@ -59,6 +62,11 @@ _SETTINGS: dict[Any, Any] = {
 }
 
 
+def letter_size(width: float) -> float:
+    """Height of ordinary letters, in pixels, on a sheet of this width."""
+    return 11.0 if width < PHONE else 12.0
+
+
 class Sheet:
     """Places things by pixels from the upper left corner."""
 
@@ -75,7 +83,7 @@ class Sheet:
     @property
     def size(self) -> float:
         """Height of ordinary letters, in pixels."""
-        return 11.0 if self.is_phone else 12.0
+        return letter_size(self.width)
 
     def axes(self, left: float, top: float, width: float, height: float) -> Any:
         """A plot whose frame has this place."""
@@ -158,12 +166,3 @@ def _tidy_tag(tag: str, referred: set[str]) -> str:
     for stand_in, (role, _) in _ROLES.items():
         tag = tag.replace(stand_in, f"var({role})")
     return tag
-
-
-def cut(text: str, pixels: float, size: float = 12.0) -> str:
-    """A name that fits: its middle is left out where it is too long."""
-    most = max(4, int(pixels / (0.62 * size)))
-    if len(text) <= most:
-        return text
-    head = most // 2
-    return f"{text[:head]}…{text[len(text) - (most - 1 - head) :]}"

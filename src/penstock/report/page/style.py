@@ -4,12 +4,14 @@
 STYLE = """
 :root {
   --ground: #ffffff; --ink: #16191d; --faint: #57606a; --line: #d0d7de; --soft: #f3f5f7;
+  --stream: #848d97;
   --blue: #0072B2; --good: #00664b; --fair: #7a5200; --bad: #a33c00;
   color-scheme: light dark;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --ground: #14171a; --ink: #e8eaed; --faint: #a2abb5; --line: #3a424b; --soft: #1e2328;
+    --stream: #7d8590;
     --blue: #56B4E9; --good: #3fcf9f; --fair: #e9b44c; --bad: #ff9a5c;
   }
 }
@@ -77,6 +79,7 @@ footer { margin-top: 2.5rem; border-top: 1px solid var(--line); }
 @media print {
   :root {
     --ground: #ffffff; --ink: #000000; --faint: #444444; --line: #bbbbbb; --soft: #f3f3f3;
+    --stream: #777777;
     --blue: #005a8c; --good: #00664b; --fair: #7a5200; --bad: #a33c00;
   }
   body { max-width: none; padding: 0; font-size: 10pt; }

@@ -109,7 +109,7 @@ def _figure(
         for c in members
     ]
     edges = _edges([s for s in streams if s.stream.source in members], first)
-    alt = "; ".join(": ".join((n.name, ", ".join(filter(None, n.lines)))) for n in nodes[:12])
+    alt = "; ".join(": ".join((n.name, ", ".join(n.lines))) for n in nodes[:12])
     caption = f"{topology.name}: components with the number of their instances"
     if found.standing is not None:
         caption += (
@@ -153,10 +153,10 @@ def _rates(found: Findings) -> list[float | None]:
     return [float(r) for r in found.judged.component_rate_per_s]
 
 
-def _lines(per_s: float | None, count: int, load: float | None) -> tuple[str, str]:
-    wide = f"×{count:,}"
-    first = wide if per_s is None else f"{rate(per_s)}/s, {wide}"
-    return first, "" if load is None else f"{100 * load:.0f} % full"
+def _lines(per_s: float | None, count: int, load: float | None) -> tuple[str, ...]:
+    """Short enough for a box of the graph, and to be shown in full."""
+    words = [f"{rate(per_s)}/s" if per_s is not None else "", f"×{count:,}"]
+    return tuple(filter(None, [*words, f"{100 * load:.0f} % full" if load is not None else ""]))
 
 
 def _components(found: Findings, counts: list[int], loads: list[float | None]) -> Table:
