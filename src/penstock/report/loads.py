@@ -8,6 +8,7 @@ import numpy as np
 
 from penstock.evaluate.assess import assess
 from penstock.evaluate.limits import cpu_requested
+from penstock.model.cluster import MachineType
 from penstock.model.plan import Plan
 
 
@@ -34,6 +35,16 @@ class MachineUse:
     @property
     def utilisation(self) -> float:
         return self.cpu_points / self.capacity_points
+
+
+def machine_size(kind: MachineType) -> str:
+    """``800 CPU points (100 per thread), 32,768 MB``: what a machine of a type has."""
+    words = f"{kind.cpu_points:,g} CPU points"
+    if kind.core_points is not None and kind.core_points < kind.cpu_points:
+        words += f" ({kind.core_points:,g} per thread)"
+    if kind.memory_mb is not None:
+        words += f", {kind.memory_mb:,.0f} MB"
+    return words
 
 
 def machine_uses(plan: Plan) -> tuple[MachineUse, ...]:

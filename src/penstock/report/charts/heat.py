@@ -1,137 +1,206 @@
-"""Machines as a heat map: a few as a table with numbers, many as a field of small squares."""
+"""Machines as a heat map by type: a few as a table with numbers, many as fields of squares.
+
+Each group says what its machines are called, where they are and how large, and a key above all of
+them says which colour is how much.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import groupby
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from penstock.report.charts.canvas import FAINT, HEAT, INK, LINE, OVER, Sheet, cut, drawn
+from penstock.report.charts.canvas import (
+    FAINT,
+    HEAT,
+    INK,
+    LINE,
+    OVER,
+    Sheet,
+    cut,
+    drawn,
+    letter_size,
+)
+from penstock.report.charts.heat_parts import (
+    FULL,
+    LINE_HEIGHT,
+    Gauge,
+    Group,
+    HeatMachine,
+    colour_of,
+    groups_of,
+    heading,
+    heading_height,
+    idle_line,
+    key,
+    key_height,
+)
+from penstock.report.folding import name_ranges
+from penstock.report.text_width import text_width
 
-#: Up to so many machines get a line each.
+__all__ = ["MOST_LINES", "Gauge", "HeatMachine", "heat_svg"]
+
+#: Up to so many machines in use get a line each.
 MOST_LINES = 30
+#: With more groups than this, machines of one type are one group whatever their rack.
+_MOST_GROUPS = 24
 #: Cells smaller than this hold no number.
 _LEAST_FOR_NUMBER = 24
 #: More cells than this are drawn as one image.
 _MOST_CELLS = 400
-#: Above this it is more than full, not a matter of rounding.
-_FULL = 1.0 + 1e-6
-#: Height of the key of colours.
-_KEY = 24
+_ROW = 24
 
 
-@dataclass(frozen=True, slots=True)
-class Gauge:
-    """One thing that can fill up, such as CPU: the part in use of each machine, NaN if unknown."""
+def heat_svg(
+    machines: Sequence[HeatMachine],
+    sizes: Mapping[str, str],
+    gauges: Sequence[Gauge],
+    width: int,
+) -> str:
+    """``sizes`` says of each type how large its machines are; a gauge has a value for each machine.
 
-    name: str
-    parts: Sequence[float]
-
-
-def heat_svg(machines: Sequence[tuple[str, str]], gauges: Sequence[Gauge], width: int) -> str:
-    """Machines are (name, type) in order; every gauge has a value for each."""
-    if len(machines) <= MOST_LINES:
-        return _lines(machines, gauges, width)
-    return _field(machines, gauges, width)
-
-
-def _colour(part: float) -> tuple[Any, str]:
-    """The colour of a cell, and that of letters on it."""
-    from matplotlib import colormaps
-
-    if np.isnan(part):
-        return "none", FAINT
-    if part > _FULL:
-        return OVER, "#000000"
-    chosen = colormaps[HEAT](min(max(part, 0.0), 1.0))
-    bright = 0.299 * chosen[0] + 0.587 * chosen[1] + 0.114 * chosen[2]
-    return chosen, "#000000" if bright > 0.5 else "#ffffff"
+    Where every machine in use has a line, those that are idle are only named.
+    """
+    if sum(not machine.is_idle for machine in machines) <= MOST_LINES:
+        return _lines(machines, sizes, gauges, width)
+    return _field(machines, sizes, gauges, width)
 
 
-def _lines(machines: Sequence[tuple[str, str]], gauges: Sequence[Gauge], width: int) -> str:
-    row, top = 24, 26
-    left = min(190.0, 0.38 * width)
+def _lines(
+    machines: Sequence[HeatMachine],
+    sizes: Mapping[str, str],
+    gauges: Sequence[Gauge],
+    width: int,
+) -> str:
+    groups = groups_of(machines, sizes, by_rack=False)
+    small = letter_size(width) - 1
+    labels = {i: _label(machines[i], group) for group in groups for i in group.busy}
+    longest = max((text_width(label, small) for label in labels.values()), default=60.0)
+    left = min(max(longest + 14, 80.0), 0.38 * width)
     cell = min(150.0, (width - left) / len(gauges))
-
-    def paint(sheet: Sheet) -> None:
-        from matplotlib.patches import Rectangle
-
-        axes = sheet.bare()
-        for x, gauge in enumerate(gauges):
-            middle = left + (x + 0.5) * cell
-            axes.text(
-                middle, top - 8, gauge.name, size=sheet.size - 1, color=FAINT, ha="center",
-                va="bottom",
-            )  # fmt: skip
-        for y, (name, kind) in enumerate(machines):
-            line = top + row * y + row / 2
-            told = cut(f"{name} ({kind})", left - 10, sheet.size - 1)
-            axes.text(0, line, told, size=sheet.size - 1, va="center_baseline", color=INK)
-            for x, gauge in enumerate(gauges):
-                part = float(gauge.parts[y])
-                fill, ink = _colour(part)
-                axes.add_patch(
-                    Rectangle(
-                        (left + x * cell + 1, top + row * y + 1), cell - 2, row - 2,
-                        facecolor=fill, edgecolor=LINE if fill == "none" else "none",
-                    )
-                )  # fmt: skip
-                words = "–" if np.isnan(part) else f"{100 * part:.0f} %"
-                axes.text(
-                    left + (x + 0.5) * cell, line, words, size=sheet.size - 1, color=ink,
-                    ha="center", va="center_baseline",
-                )  # fmt: skip
-
-    return drawn(width, top + row * len(machines) + 2, paint)
-
-
-@dataclass(frozen=True, slots=True)
-class _Group:
-    """Machines of one type: where in the order they are, and their place in the field."""
-
-    kind: str
-    members: list[int]
-    top: float
-
-
-def _field(machines: Sequence[tuple[str, str]], gauges: Sequence[Gauge], width: int) -> str:
-    size = _cell_size(len(machines), width)
-    columns = max(1, int(width // size))
-    kinds: list[tuple[str, list[int]]] = [
-        (kind, [i for i, _ in group])
-        for kind, group in groupby(
-            sorted(enumerate(machines), key=lambda m: (m[1][1], m[0])), key=lambda m: m[1][1]
-        )
+    top = key_height(width) + 22
+    heights = [
+        heading_height(group, width) + _ROW * len(group.busy) + (_ROW if group.idle else 0) + 6
+        for group in groups
     ]
-    groups, y = [], 0.0
-    for kind, members in kinds:
-        groups.append(_Group(kind, members, y + 18))
-        y += 18 + size * -(-len(members) // columns) + 8
-    block = y + 30
 
     def paint(sheet: Sheet) -> None:
-        _key(sheet)
-        for number, gauge in enumerate(gauges):
-            _gauge(sheet, gauge, groups, _KEY + number * block, size, columns)
+        axes = sheet.bare()
+        key(sheet)
+        for x, gauge in enumerate(gauges):
+            axes.text(
+                left + (x + 0.5) * cell, top - 4, gauge.name, size=small, color=INK, ha="center",
+                weight="bold",
+            )  # fmt: skip
+        y = float(top)
+        for group, height in zip(groups, heights, strict=True):
+            heading(axes, sheet, group, y)
+            line = y + heading_height(group, width)
+            for i in group.busy:
+                told = cut(labels[i], left - 10, small)
+                axes.text(0, line + _ROW / 2, told, size=small, va="center_baseline", color=INK)
+                _row(axes, sheet, [g.parts[i] for g in gauges], (left, line), cell)
+                line += _ROW
+            idle_line(axes, sheet, group, line)
+            y += height
 
-    return drawn(width, _KEY + block * len(gauges), paint)
+    return drawn(width, top + sum(heights) + 2, paint)
 
 
-def _key(sheet: Sheet) -> None:
-    """Which colour is how much."""
+def _label(machine: HeatMachine, group: Group) -> str:
+    """A machine's name, with its rack where the group's machines are in several."""
+    return f"{machine.name} ({machine.rack})" if group.in_several_racks else machine.name
+
+
+def _row(
+    axes: Any, sheet: Sheet, parts: Sequence[float], at: tuple[float, float], cell: float
+) -> None:
     from matplotlib.patches import Rectangle
 
-    axes = sheet.bare()
-    axes.add_patch(Rectangle((190, 3), 14, 12, color=OVER))
-    axes.text(209, 9, "more than full", size=sheet.size - 1, color=FAINT, va="center_baseline")
-    axes.text(0, 9, "0 %", size=sheet.size - 1, color=FAINT, va="center_baseline")
-    axes.text(148, 9, "100 %", size=sheet.size - 1, color=FAINT, va="center_baseline")
-    scale = sheet.axes(30, 3, 110, 12)
-    scale.imshow(np.linspace(0, 1, 64)[None, :], aspect="auto", cmap=HEAT, interpolation="none")
-    scale.axis("off")
+    left, top = at
+    for x, part in enumerate(parts):
+        fill, ink = colour_of(part)
+        axes.add_patch(
+            Rectangle(
+                (left + x * cell + 1, top + 1), cell - 2, _ROW - 2, facecolor=fill,
+                edgecolor=LINE if fill == "none" else "none",
+            )
+        )  # fmt: skip
+        words = "not known" if np.isnan(part) else f"{100 * part:.0f} %"
+        axes.text(
+            left + (x + 0.5) * cell, top + _ROW / 2, words, size=sheet.size - 1, color=ink,
+            ha="center", va="center_baseline",
+        )  # fmt: skip
+
+
+def _field(
+    machines: Sequence[HeatMachine],
+    sizes: Mapping[str, str],
+    gauges: Sequence[Gauge],
+    width: int,
+) -> str:
+    groups = groups_of(machines, sizes, by_rack=True)
+    if len(groups) > _MOST_GROUPS:
+        groups = groups_of(machines, sizes, by_rack=False)
+    size = _cell_size(sum(len(group.busy) for group in groups), width)
+    heights = [_field_height(group, size, width) for group in groups]
+    top, block = key_height(width), sum(heights) + 34
+
+    def paint(sheet: Sheet) -> None:
+        key(sheet)
+        axes = sheet.bare()
+        for number, gauge in enumerate(gauges):
+            y = top + number * block
+            title = f"{gauge.name}: percent in use"
+            axes.text(0, y + 18, title, size=sheet.size + 1, weight="bold")
+            y += 22
+            for group, height in zip(groups, heights, strict=True):
+                _group_field(sheet, axes, machines, group, gauge, y, size)
+                y += height
+
+    return drawn(width, top + block * len(gauges), paint)
+
+
+def _columns(width: float, size: float) -> int:
+    return max(1, int(width // size))
+
+
+def _field_height(group: Group, size: float, width: float) -> float:
+    cells = LINE_HEIGHT + size * -(-len(group.busy) // _columns(width, size)) if group.busy else 0.0
+    return heading_height(group, width) + cells + (_ROW if group.idle else 0) + 8
+
+
+def _group_field(
+    sheet: Sheet,
+    axes: Any,
+    machines: Sequence[HeatMachine],
+    group: Group,
+    gauge: Gauge,
+    top: float,
+    size: float,
+) -> None:
+    heading(axes, sheet, group, top)
+    y = top + heading_height(group, sheet.width)
+    if group.busy:
+        parts = np.array([float(gauge.parts[i]) for i in group.busy])
+        told, small = f": {_range_of(parts)}", sheet.size - 1
+        room = sheet.width - text_width(told, small)
+        names = cut(name_ranges(machines[i].name for i in group.busy), room, small)
+        axes.text(0, y + 7, f"{names}{told}", size=small, color=FAINT)
+        y += LINE_HEIGHT
+        columns = _columns(sheet.width, size)
+        (_image if len(parts) > _MOST_CELLS else _cells)(sheet, parts, y, size, columns)
+        y += size * -(-len(parts) // columns)
+    idle_line(axes, sheet, group, y + 4)
+
+
+def _range_of(parts: np.ndarray) -> str:
+    known = 100 * parts[~np.isnan(parts)]
+    if not len(known):
+        return "not known"
+    least, most = f"{known.min():.0f}", f"{known.max():.0f}"
+    return f"{least} %" if least == most else f"{least} to {most} %, mean {known.mean():.0f} %"
 
 
 def _cell_size(machines: int, width: int) -> float:
@@ -142,41 +211,17 @@ def _cell_size(machines: int, width: int) -> float:
     return 6.0
 
 
-def _gauge(
-    sheet: Sheet, gauge: Gauge, groups: Sequence[_Group], top: float, size: float, columns: int
-) -> None:
-    axes = sheet.bare()
-    axes.text(0, top + 12, f"{gauge.name}, percent in use", size=sheet.size, weight="bold")
-    for group in groups:
-        parts = np.array([float(gauge.parts[m]) for m in group.members])
-        known = parts[~np.isnan(parts)]
-        told = (
-            f"{len(parts)} × {group.kind}: {100 * known.min():.0f} to {100 * known.max():.0f} %, "
-            f"mean {100 * known.mean():.0f} %"
-            if len(known)
-            else f"{len(parts)} × {group.kind}: not known"
-        )
-        y = top + 18 + group.top
-        axes.text(
-            0, y - 4, cut(told, sheet.width, sheet.size - 2), size=sheet.size - 1, color=FAINT
-        )
-        if len(parts) > _MOST_CELLS or size < _LEAST_FOR_NUMBER:
-            _image(sheet, parts, y, size, columns)
-        else:
-            _cells(axes, sheet, parts, y, size, columns)
-
-
-def _cells(
-    axes: Any, sheet: Sheet, parts: np.ndarray, top: float, size: float, columns: int
-) -> None:
+def _cells(sheet: Sheet, parts: np.ndarray, top: float, size: float, columns: int) -> None:
+    """A square for each machine, with its number where there is room for it."""
     from matplotlib.patches import Rectangle
 
+    axes = sheet.bare()
     for i, part in enumerate(parts.tolist()):
         x, y = (i % columns) * size, top + (i // columns) * size
-        fill, ink = _colour(part)
+        fill, ink = colour_of(part)
         edge = LINE if fill == "none" else "none"
         axes.add_patch(Rectangle((x, y), size - 1.5, size - 1.5, facecolor=fill, edgecolor=edge))
-        if not np.isnan(part):
+        if size >= _LEAST_FOR_NUMBER and not np.isnan(part):
             middle = (size - 1.5) / 2
             axes.text(
                 x + middle, y + middle, f"{100 * part:.0f}", size=sheet.size - 2, color=ink,
@@ -193,7 +238,7 @@ def _image(sheet: Sheet, parts: np.ndarray, top: float, size: float, columns: in
     wide = columns if rows > 1 else len(parts)
     colours = np.zeros((rows * wide, 4))
     colours[: len(parts)] = colormaps[HEAT](np.clip(np.nan_to_num(parts), 0.0, 1.0))
-    colours[: len(parts)][parts > _FULL] = to_rgba(OVER)
+    colours[: len(parts)][parts > FULL] = to_rgba(OVER)
     colours[: len(parts), 3] = np.where(np.isnan(parts), 0.0, 1.0)
     axes = sheet.axes(0, top, wide * size, rows * size)
     axes.imshow(colours.reshape(rows, wide, 4), interpolation="none", aspect="auto")

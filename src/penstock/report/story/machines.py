@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import groupby
 
 import numpy as np
 
 from penstock.evaluate.limits import memory_used
 from penstock.evaluate.network import nic_bytes
+from penstock.model.cluster import Cluster
 from penstock.model.plan import Plan
-from penstock.report.charts.heat import MOST_LINES, Gauge, heat_svg
-from penstock.report.loads import MachineUse, machine_uses
-from penstock.report.page import Block, Cell, Column, Figure, Section, Table
+from penstock.report.charts.heat import MOST_LINES, Gauge, HeatMachine, heat_svg
+from penstock.report.folding import idle_machines, name_ranges
+from penstock.report.loads import MachineUse, machine_size, machine_uses
+from penstock.report.page import Block, Cell, Column, Figure, Section, Table, paragraph
 from penstock.report.story.findings import Findings
 
 _MOST_SLICES = 6
@@ -37,8 +38,15 @@ class _Use:
 
 def machines(found: Findings) -> Section:
     use = _use(found)
-    labels = found.plan.problem.labels
-    blocks: list[Block] = [_figure(found, use), _by_type(use), _all(use, labels)]
+    problem = found.plan.problem
+    blocks: list[Block] = [
+        _figure(found, use),
+        _by_type(use, problem.cluster),
+        _all(use, problem.labels),
+    ]
+    idle = [one.name for one in use.machines if not one.slices]
+    if idle:
+        blocks.append(paragraph(f"{idle_machines(idle)}."))
     return Section("The machines", tuple(blocks))
 
 
@@ -82,17 +90,19 @@ def _gauges(use: _Use) -> list[Gauge]:
 
 def _figure(found: Findings, use: _Use) -> Figure:
     gauges = _gauges(use)
-    named = [(one.name, one.type) for one in use.machines]
+    kinds = found.plan.problem.cluster.types
+    sizes = {kind.name: machine_size(kind) for kind in kinds}
+    named = [HeatMachine(m.name, m.type, m.rack, not m.slices) for m in use.machines]
     lacking = {"CPU", "memory", "network"} - {gauge.name for gauge in gauges}
     when = "at the plan's rate" if found.standing is not None else "by what is requested"
     caption = (
-        f"Part in use of every machine {when}, from dark blue (idle) to yellow (full); orange is "
-        "more than there is."
+        f"Part in use of every machine {when}, by machine type. Colours go from dark blue (idle, "
+        "0 %) to yellow (full, 100 %); orange is more than the machine has."
     )
     if lacking:
         caption += f" Not known from the files: {' and '.join(sorted(lacking))}."
     alt = " ".join(_words(gauge, use.machines) for gauge in gauges)
-    return Figure(caption, alt, lambda width: heat_svg(named, gauges, width))
+    return Figure(caption, alt, lambda width: heat_svg(named, sizes, gauges, width))
 
 
 def _words(gauge: Gauge, machines: tuple[MachineUse, ...]) -> str:
@@ -105,16 +115,21 @@ def _words(gauge: Gauge, machines: tuple[MachineUse, ...]) -> str:
     )
 
 
-def _by_type(use: _Use) -> Table:
-    order = sorted(range(len(use.machines)), key=lambda m: (use.machines[m].type, m))
+def _by_type(use: _Use, cluster: Cluster) -> Table:
+    members_of: dict[str, list[int]] = {}
+    for m, machine in enumerate(use.machines):
+        members_of.setdefault(machine.type, []).append(m)
     rows: list[tuple[Cell, ...]] = []
-    for kind, group in groupby(order, key=lambda m: use.machines[m].type):
-        members = list(group)
+    for kind, members in members_of.items():
+        own = cluster.types[cluster.type_names[kind]]
         cpu = use.cpu[members]
         busy = sum(bool(use.machines[m].slices) for m in members)
         rows.append(
             (
                 kind,
+                name_ranges({use.machines[m].rack for m in members}, most=4),
+                float(own.cpu_points),
+                own.memory_mb,
                 len(members),
                 busy,
                 sum(s.instances for m in members for s in use.machines[m].slices),
@@ -127,6 +142,9 @@ def _by_type(use: _Use) -> Table:
         )
     columns = (
         Column("type"),
+        Column("racks"),
+        Column("CPU of each", "points"),
+        Column("memory of each", "MB"),
         Column("machines"),
         Column("in use"),
         Column("instances"),
@@ -147,6 +165,8 @@ def _mean(values: np.ndarray) -> float | None:
 def _all(use: _Use, labels: tuple[str, ...]) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for m, one in enumerate(use.machines):
+        if not one.slices:
+            continue
         runs = [f"{labels[s.component]} ×{s.instances}" for s in one.slices]
         more = [f"{len(runs) - _MOST_SLICES} more"] if len(runs) > _MOST_SLICES else []
         rows.append(
@@ -160,7 +180,7 @@ def _all(use: _Use, labels: tuple[str, ...]) -> Table:
                 _known(use.memory_mb[m]),
                 _known(use.out_mbps[m]),
                 _known(use.in_mbps[m]),
-                ", ".join([*runs[:_MOST_SLICES], *more]) or "idle",
+                ", ".join([*runs[:_MOST_SLICES], *more]),
             )
         )
     columns = (
@@ -176,7 +196,8 @@ def _all(use: _Use, labels: tuple[str, ...]) -> Table:
         Column("runs"),
     )
     folded = len(rows) > MOST_LINES // 2
-    return Table("Every machine", columns, tuple(rows), folded).without_unknown()
+    caption = "Every machine" if len(rows) == len(use.machines) else "Every machine in use"
+    return Table(caption, columns, tuple(rows), folded).without_unknown()
 
 
 def _known(value: float) -> float | None:
