@@ -23,8 +23,9 @@ from penstock.report.facts import ranked
 from penstock.report.html import comparison_html, plan_html
 from penstock.report.loads import machine_uses
 from penstock.report.losses import worst_loss
-from penstock.report.picture import placement_svg
+from penstock.report.picture import colour, placement_svg
 from penstock.report.text import changes_view, plan_view
+from penstock.report.text_width import text_width
 from penstock.schedulers.base import Budget
 from penstock.schedulers.lost.by_requests import contingencies_by_requests
 from penstock.schedulers.lost.same_counts import contingencies_same_counts
@@ -123,9 +124,60 @@ def test_a_picture_says_in_words_what_its_colours_say():
     titles = [node.text for node in root.iter("{http://www.w3.org/2000/svg}title")]
     assert len(titles) == 3  # one per machine
     assert all(
-        f"{name}-1: " in title for name, title in zip(("M1", "M2", "M3"), titles, strict=True)
+        title.startswith(f"{name}-1 ({name}, ")
+        for name, title in zip(("M1", "M2", "M3"), titles, strict=True)
     )
     assert all("points" in title for title in titles)
+
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def _picture(problem, *instances: str) -> ElementTree.Element:
+    return ElementTree.fromstring(placement_svg(Plan(problem, place(problem, *instances), "hand")))
+
+
+def test_machines_in_a_picture_have_names_racks_and_sizes():
+    large = {"cpu_points": 1600.0, "core_points": 100.0, "memory_mb": 65536.0}
+    machines = cluster(M1=1, M2=2, types={"M2": large}, racks={"M2-2": "cellar"})
+    problem = build(topology("a>b"), machines, profile(a=1.0, b=1.0, on=("M1", "M2")))
+    root = _picture(problem, "a M1-1", "a M2-1", "b M2-2")
+    words = [node.text for node in root.iter(f"{SVG}text")]
+    assert {"M1-1", "M2-1", "M2-2", "rack-1", "cellar"} <= set(words)
+    assert "1 machine, 1 in use; each 100 CPU points" in words
+    assert "2 machines, 2 in use; each 1,600 CPU points (100 per thread), 65,536 MB" in words
+
+
+@pytest.mark.parametrize(
+    "name", ["m", "stream-worker", "stream-worker-in-the-cellar-of-the-old-house"]
+)
+def test_the_name_of_a_machine_is_no_wider_than_its_box(name):
+    document = {
+        "format": "penstock/cluster",
+        "version": 1,
+        "name": "c",
+        "types": {"M1": {}},
+        "machines": [{"type": "M1", "names": [name]}],
+    }
+    problem = build(topology("a"), penstock.load(document), profile(a=1.0))
+    root = _picture(problem, f"a {name}")
+    box = next(node for node in root.iter(f"{SVG}g")).find(f"{SVG}rect")
+    (label,) = [
+        node.text for node in root.iter(f"{SVG}text") if node.get("text-anchor") == "middle"
+    ][:1]
+    assert text_width(label, 10) <= float(box.get("width"))
+    assert (label[0], label[-1]) == (name[0], name[-1])
+
+
+def test_idle_machines_of_a_picture_are_one_line():
+    problem = build(topology("a"), cluster(M1=9), profile(a=1.0))
+    root = _picture(problem, "a M1-3")
+    assert len(list(root.iter(f"{SVG}title"))) == 1
+    assert "8 idle: M1-1, M1-2, M1-4 to M1-9" in [node.text for node in root.iter(f"{SVG}text")]
+
+
+def test_components_of_a_picture_have_colours_of_their_own():
+    assert len({colour(component) for component in range(24)}) == 24
 
 
 class _Text(HTMLParser):
