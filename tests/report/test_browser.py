@@ -154,6 +154,57 @@ def test_words_of_pictures_are_inside_them(browser, pages, size, name):
     assert page.evaluate(OUTSIDE) == []
 
 
+#: Tables that go on beyond their frame, and what the frame says of itself.
+SCROLLED = """() => [...document.querySelectorAll('table')]
+  .map(t => t.parentElement)
+  .filter(e => e.scrollWidth > e.clientWidth + 1)
+  .map(e => ({role: e.getAttribute('role'), label: e.getAttribute('aria-label'),
+    focusable: e.tabIndex === 0, scrolls: getComputedStyle(e).overflowX === 'auto',
+    shadows: getComputedStyle(e).backgroundAttachment}))"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_table_that_goes_on_shows_a_shadow_and_can_be_scrolled_by_keys(browser, pages, scheme):
+    page = _Opened(browser, pages["every section"], SIZES["phone"], scheme).page
+    frames = page.evaluate(SCROLLED)
+    assert len(frames) >= 3
+    for frame in frames:
+        assert (frame["role"], frame["focusable"], frame["scrolls"]) == ("region", True, True)
+        assert frame["label"]
+        # Two covers that move with the table, two shadows that stay at the edges.
+        assert frame["shadows"] == "local, local, scroll, scroll"
+    # The shadow differs from the ground, else nobody would see it.
+    shade, ground = (
+        page.evaluate(f"getComputedStyle(document.documentElement).getPropertyValue('{name}')")
+        for name in ("--shade", "--ground")
+    )
+    assert shade.strip()[:7] != ground.strip()
+
+
+def test_keys_scroll_a_wide_table(browser, pages):
+    page = _Opened(browser, pages["every section"], SIZES["phone"]).page
+    page.evaluate(
+        """() => [...document.querySelectorAll('.scroll')]
+             .find(e => e.scrollWidth > e.clientWidth + 40).focus()"""
+    )
+    for _ in range(100):  # scrolling is smooth: it takes a few frames
+        page.keyboard.press("ArrowRight")
+        if page.evaluate("document.activeElement.scrollLeft") > 20:
+            return
+    pytest.fail("a hundred presses of a key have not moved the table")
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_paper_has_whole_tables(browser, pages, name):
+    """Paper does not scroll: A4 between its margins is about 700 pixels wide."""
+    page = _Opened(browser, pages[name], (700, 990)).page
+    page.emulate_media(media="print")
+    widths = page.evaluate(
+        "[...document.querySelectorAll('table')].map(t => t.getBoundingClientRect().right)"
+    )
+    assert max(widths) <= 701
+
+
 def test_a_phone_gets_letters_it_can_read(browser, pages):
     page = _Opened(browser, pages["every section"], SIZES["phone"]).page
     sizes = page.evaluate(

@@ -174,7 +174,8 @@ def _table(table: Table) -> str:
     # Two columns of words fit everywhere if they may be wrapped.
     few = ' class="few"' if len(table.columns) <= 2 else ""
     inner = (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{caption}"><table{few}>'
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{caption or "Table"}">'
+        f"<table{few}>"
         f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
     if table.folded:

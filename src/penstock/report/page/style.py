@@ -4,14 +4,14 @@
 STYLE = """
 :root {
   --ground: #ffffff; --ink: #16191d; --faint: #57606a; --line: #d0d7de; --soft: #f3f5f7;
-  --stream: #848d97;
+  --stream: #848d97; --shade: #8c959faa;
   --blue: #0072B2; --good: #00664b; --fair: #7a5200; --bad: #a33c00;
   color-scheme: light dark;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --ground: #14171a; --ink: #e8eaed; --faint: #a2abb5; --line: #3a424b; --soft: #1e2328;
-    --stream: #7d8590;
+    --stream: #7d8590; --shade: #7d8590aa;
     --blue: #56B4E9; --good: #3fcf9f; --fair: #e9b44c; --bad: #ff9a5c;
   }
 }
@@ -40,8 +40,16 @@ a { color: var(--blue); }
             font-variant-numeric: tabular-nums; }
 .tiles .unit { font-size: 0.85rem; font-weight: 400; white-space: nowrap; }
 .tiles small { display: block; font-size: 0.8rem; font-weight: 400; color: var(--faint); }
-.scroll { overflow-x: auto; max-width: 100%; margin: 0.25rem 0 1rem; }
-.scroll:focus-visible { outline: 2px solid var(--blue); }
+/* A shadow at the edge where a table goes on. It belongs to the frame; covers that belong to the
+   table hide it at either end. */
+.scroll { overflow-x: auto; max-width: 100%; margin: 0.25rem 0 1rem;
+          background:
+            linear-gradient(to right, var(--ground) 40%, transparent) left / 2.5rem 100% local,
+            linear-gradient(to left, var(--ground) 40%, transparent) right / 2.5rem 100% local,
+            linear-gradient(to right, var(--shade), transparent) left / 1rem 100% scroll,
+            linear-gradient(to left, var(--shade), transparent) right / 1rem 100% scroll;
+          background-repeat: no-repeat; background-color: var(--ground); }
+.scroll:focus-visible { outline: 2px solid var(--blue); outline-offset: 2px; }
 details .scroll { max-height: 32rem; overflow-y: auto; }
 table { border-collapse: collapse; width: max-content; font-size: 0.9rem;
         font-variant-numeric: tabular-nums; overflow-wrap: normal; }
@@ -79,14 +87,17 @@ footer { margin-top: 2.5rem; border-top: 1px solid var(--line); }
 @media print {
   :root {
     --ground: #ffffff; --ink: #000000; --faint: #444444; --line: #bbbbbb; --soft: #f3f3f3;
-    --stream: #777777;
+    --stream: #777777; --shade: transparent;
     --blue: #005a8c; --good: #00664b; --fair: #7a5200; --bad: #a33c00;
   }
   body { max-width: none; padding: 0; font-size: 10pt; }
   nav { display: none; }
   .wide { display: block; } .narrow { display: none; }
   .scroll, details .scroll { overflow: visible; max-height: none; }
-  table { font-size: 8pt; }
+  .scroll { background: none; }
+  table { font-size: 8pt; width: auto; max-width: 100%; }
+  th, td { max-width: none; padding-right: 0.5rem; }
+  td bdi { min-width: 0; max-width: none; }
   thead { display: table-header-group; }
   th:first-child, td:first-child { position: static; }
   h2 { break-after: avoid; } figure, tr, .tiles, .note { break-inside: avoid; }

@@ -13,7 +13,7 @@ from penstock.model.plan import Plan
 from penstock.report.charts.heat import MOST_LINES, Gauge, HeatMachine, heat_svg
 from penstock.report.folding import idle_machines, name_ranges
 from penstock.report.loads import MachineUse, machine_size, machine_uses
-from penstock.report.page import Block, Cell, Column, Figure, Section, Table, paragraph
+from penstock.report.page import Block, Cell, Column, Figure, Number, Section, Table, paragraph
 from penstock.report.story.findings import Findings
 
 _MOST_SLICES = 6
@@ -122,7 +122,7 @@ def _by_type(use: _Use, cluster: Cluster) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for kind, members in members_of.items():
         own = cluster.types[cluster.type_names[kind]]
-        cpu = use.cpu[members]
+        cpu = 100 * use.cpu[members]
         busy = sum(bool(use.machines[m].slices) for m in members)
         rows.append(
             (
@@ -133,9 +133,7 @@ def _by_type(use: _Use, cluster: Cluster) -> Table:
                 len(members),
                 busy,
                 sum(s.instances for m in members for s in use.machines[m].slices),
-                100 * float(cpu.min()),
-                100 * float(cpu.mean()),
-                100 * float(cpu.max()),
+                Number(float(cpu.mean()), "%", low=float(cpu.min()), high=float(cpu.max())),
                 _mean(100 * use.memory[members]),
                 _mean(100 * use.network[members]),
             )
@@ -148,9 +146,7 @@ def _by_type(use: _Use, cluster: Cluster) -> Table:
         Column("machines"),
         Column("in use"),
         Column("instances"),
-        Column("least CPU", "%"),
-        Column("mean CPU", "%"),
-        Column("most CPU", "%"),
+        Column("mean CPU (least to most)", "%"),
         Column("mean memory", "%"),
         Column("mean network", "%"),
     )
