@@ -37,6 +37,10 @@ DEFAULT_RIVALS = ("default", "rstorm", "hetero", "penstock")
 _MOST_TUPLES, _MOST_TUPLES_OF_RIVALS = 15_000_000, 4_000_000
 #: The same for all points of its load curve.
 _CURVE_TUPLES = 10_000_000
+#: How long each scheduler may search that nobody asked for.
+_SECONDS_FOR_OTHERS = 5.0
+#: A rate counts as more from this part on; less is rounding.
+_MORE = 1 + 1e-9
 #: A simulation shorter than this says nothing.
 _LEAST_SECONDS = 1.0
 
@@ -46,6 +50,8 @@ class Wanted:
     """What a report is to hold besides the plan."""
 
     schedulers: Sequence[str] = DEFAULT_RIVALS
+    #: Tried besides those, and shown where their plan carries more than the one reported on.
+    others: Sequence[str] = ()
     seeds: int = 3
     seed: int = 0
     counts_from: str = api.DEFAULT_COUNTS_FROM
@@ -78,6 +84,7 @@ def report_on_plan(plan: Plan, wanted: Wanted) -> Findings:
     judged_here, certificate = _judged_here(plan, bound, remarks)
     own = _facts(judged_here, bound)
     rivals = _compared(plan.problem, wanted, bound, remarks)
+    rivals += _carrying_more(plan.problem, own, wanted, bound, remarks)
     this = Rival("this plan", (own,))
     if all(rival.first.scale != own.scale for rival in rivals if rival.name == plan.scheduler):
         rivals = [*rivals, replace(this, name=f"this plan ({plan.scheduler})")]
@@ -104,6 +111,7 @@ def report_on_problem(problem: Problem, scheduler: str, wanted: Wanted) -> Findi
         raise NoPlanError(*(f"{scheduler} finds no plan: {reason}" for reason in reasons))
     asked = replace(wanted, schedulers=names, known={**wanted.known, scheduler: planned})
     rivals = _compared(planned.problem, asked, bound, remarks)
+    rivals += _carrying_more(planned.problem, planned.facts, asked, bound, remarks)
     return _findings(planned.plan, planned.facts, Source.RUN, rivals, wanted, remarks)
 
 
@@ -192,6 +200,34 @@ def _compared(
         else:
             rivals.append(rival)
     return rivals
+
+
+def _carrying_more(
+    problem: Problem, own: Facts, wanted: Wanted, bound: Bound | None, remarks: _Remarks
+) -> list[Rival]:
+    """Of the other schedulers those whose plan keeps the limits and carries more than ``own``."""
+    if own.scale is None:
+        return []
+    better: list[Rival] = []
+    for name in wanted.others:
+        if name in wanted.schedulers or wanted.stop():
+            continue
+        wanted.progress(f"looking whether {name} carries more")
+        try:
+            planned = api.plan(
+                problem, name, seed=wanted.seed, counts_from=wanted.counts_from, bound=bound,
+                budget=lambda: Budget(seconds=_SECONDS_FOR_OTHERS, stop=wanted.stop),
+            )  # fmt: skip
+        except PenstockError:
+            continue  # nobody asked for it
+        found = planned.facts
+        if found.scale is None or found.violations or found.scale <= own.scale * _MORE:
+            continue
+        # Its rate is what counts here; simulating it, too, would take longer than all the rest.
+        once = replace(wanted, known={**wanted.known, name: planned}, simulate=False)
+        rival = _rival(name, problem, once, bound, remarks)
+        better += [rival] if rival is not None else []
+    return better
 
 
 def _rival(

@@ -10,14 +10,16 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from tests.builders import cluster, topology
+from tests.builders import cluster, place, profile, topology
 from tests.report.reports import hostile_problem, small_findings, small_report
 
 from penstock import api, reports
 from penstock.evaluate.assess import assess
 from penstock.evaluate.bound import upper_bound
 from penstock.evaluate.capacity import capacity
+from penstock.model.plan import Plan
 from penstock.model.problem import build as build_problem
+from penstock.model.terms import Terms
 from penstock.report.loads import machine_uses
 from penstock.report.page import Document, Figure, KeyFigures, Note, Source, Table, Tone
 from penstock.report.page.views import VIEWS
@@ -276,3 +278,29 @@ def test_a_scheduler_that_needs_rates_is_left_out_where_there_are_none():
     found = reports.report_on_problem(problem, "default", wanted)
     assert [rival.name for rival in found.rivals] == ["default"]
     assert any(text.startswith("hetero is left out") for text in found.remarks)
+
+
+def test_every_scheduler_that_carries_more_is_compared():
+    """default's plan of Linear; isolation carries the same there, the others more."""
+    problem = api.problem("linear", "nasiri-testbed")
+    plan = plan_of(problem, "default")
+    others = ("default", "isolation", "hetero", "proportional", "rstorm")
+    found = reports.report_on_plan(plan, replace(QUICK, others=others))
+    carried = {name: api.plan(problem, name).facts.scale for name in others}
+    better = [name for name in others if carried[name] > carried["default"]]
+    assert [rival.name for rival in found.rivals] == ["default", *better]
+    assert "isolation" not in better
+    assert "hetero" in better
+
+
+def test_a_plan_that_breaks_limits_is_not_one_that_carries_more():
+    """default spreads its two instances, also over the machine that is to be avoided."""
+    graph = topology("a", a={"instances": 2})
+    problem = build_problem(graph, cluster(M1=2), profile(a=1.0))
+    problem = problem.with_terms(Terms(avoid=("M1-2",)))
+    breaking = api.plan(problem, "default").facts
+    assert breaking.violations
+    plan = Plan(problem, place(problem, "a M1-1", "a M1-1"), "hand")
+    found = reports.report_on_plan(plan, replace(QUICK, schedulers=(), others=("default",)))
+    assert breaking.scale > found.facts.scale
+    assert "default" not in [rival.name for rival in found.rivals]

@@ -21,9 +21,14 @@ from penstock.files.store import load
 from penstock.model.plan import Plan
 from penstock.report.charts import require_charts
 from penstock.report.page.views import VIEWS, one_of, view_of
-from penstock.schedulers import get
+from penstock.schedulers import get, registered
+from penstock.schedulers.optimal import OptimalScheduler
 
 _DEFAULT_OUT = Path("report.html")
+_SCHEDULERS_HELP = (
+    'To compare, commas between; "none" for none. '
+    f"[{','.join(reports.DEFAULT_RIVALS)}, and every other but optimal that carries more]"
+)
 
 
 def command(
@@ -51,8 +56,12 @@ def command(
         bool, typer.Option("--simulate/--no-simulate", help="Simulate the plans.")
     ] = True,
     schedulers: Annotated[
-        str, typer.Option("--schedulers", help='To compare, commas between; "none" for none.')
-    ] = ",".join(reports.DEFAULT_RIVALS),
+        str | None,
+        typer.Option(
+            "--schedulers",
+            help=_SCHEDULERS_HELP,
+        ),
+    ] = None,
     seeds: Annotated[
         int, typer.Option("--seeds", help="Seeds each scheduler plans with.", min=1, max=1000)
     ] = 3,
@@ -93,7 +102,8 @@ def command(
         seconds, iterations, "ending with what is known so far"
     ) as budget:
         wanted = reports.Wanted(
-            schedulers=_names(schedulers),
+            schedulers=reports.DEFAULT_RIVALS if schedulers is None else _names(schedulers),
+            others=_others() if schedulers is None else (),
             seeds=seeds,
             seed=seed,
             counts_from=counts_from,
@@ -151,6 +161,15 @@ def _names(schedulers: str) -> tuple[str, ...]:
     for name in names:
         get(name)
     return names
+
+
+def _others() -> tuple[str, ...]:
+    """All that plan in seconds; ``optimal`` tries everything and may not look at the clock."""
+    return tuple(
+        name
+        for name, one in registered().items()
+        if one.scheduler is not None and name != OptimalScheduler.name
+    )
 
 
 def _plan_among(sources: list[str] | None, other_options: bool) -> Plan | None:
