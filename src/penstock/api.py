@@ -53,6 +53,8 @@ SCHEDULER_FOR = {Engine.STORM: DEFAULT_SCHEDULER, Engine.SPARK: SPARK_SCHEDULER}
 DEFAULT_COUNTS_FROM = "hetero"
 #: In place of a scheduler's name: every scheduler keeps the counts that topologies state.
 COUNTS_FROM_TOPOLOGY = "topology"
+#: How a plan says that its scheduler only placed, and whose counts it placed.
+COUNTS_FROM_NOTE = "instance counts from"
 
 
 def problem(
@@ -201,7 +203,7 @@ def _planned(
             source = replace(source, notes=(f"no instance counts from {counts_from}",))
             return Planned(scheduler, problem, None, source, None, bound, 0.0)
         problem = with_counts_of(problem, source.placement)
-        notes = (f"instance counts from {counts_from}",)
+        notes = (f"{COUNTS_FROM_NOTE} {counts_from}",)
     if bound is None and problem.has_rates:
         bound = upper_bound(problem)
     impossible = refutation(problem, bound)

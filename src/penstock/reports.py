@@ -83,8 +83,9 @@ def report_on_plan(plan: Plan, wanted: Wanted) -> Findings:
     bound = upper_bound(plan.problem) if plan.problem.has_rates else None
     judged_here, certificate = _judged_here(plan, bound, remarks)
     own = _facts(judged_here, bound)
-    rivals = _compared(plan.problem, wanted, bound, remarks)
-    rivals += _carrying_more(plan.problem, own, wanted, bound, remarks)
+    compared = _with_free_counts(plan)
+    rivals = _compared(compared, wanted, bound, remarks)
+    rivals += _carrying_more(compared, own, wanted, bound, remarks)
     this = Rival("this plan", (own,))
     if all(rival.first.scale != own.scale for rival in rivals if rival.name == plan.scheduler):
         rivals = [*rivals, replace(this, name=f"this plan ({plan.scheduler})")]
@@ -110,9 +111,19 @@ def report_on_problem(problem: Problem, scheduler: str, wanted: Wanted) -> Findi
         reasons = [str(shortfall) for shortfall in planned.outcome.shortfalls]
         raise NoPlanError(*(f"{scheduler} finds no plan: {reason}" for reason in reasons))
     asked = replace(wanted, schedulers=names, known={**wanted.known, scheduler: planned})
-    rivals = _compared(planned.problem, asked, bound, remarks)
-    rivals += _carrying_more(planned.problem, planned.facts, asked, bound, remarks)
+    compared = _with_free_counts(planned.plan)
+    rivals = _compared(compared, asked, bound, remarks)
+    rivals += _carrying_more(compared, planned.facts, asked, bound, remarks)
     return _findings(planned.plan, planned.facts, Source.RUN, rivals, wanted, remarks)
+
+
+def _with_free_counts(plan: Plan) -> Problem:
+    """The plan's problem, without counts that its scheduler had from another one.
+
+    Those that somebody laid down stay.
+    """
+    lent = any(note.startswith(api.COUNTS_FROM_NOTE) for note in plan.notes)
+    return replace(plan.problem, given_counts=None) if lent else plan.problem
 
 
 def _kinds_of_losses(problem: Problem) -> int:

@@ -304,3 +304,17 @@ def test_a_plan_that_breaks_limits_is_not_one_that_carries_more():
     found = reports.report_on_plan(plan, replace(QUICK, schedulers=(), others=("default",)))
     assert breaking.scale > found.facts.scale
     assert "default" not in [rival.name for rival in found.rivals]
+
+
+def test_counts_that_a_scheduler_was_lent_do_not_bind_the_others():
+    """default only places; hetero's counts are no wish of anybody, others may choose their own."""
+    problem = api.problem("linear", "nasiri-small")
+    plan = plan_of(problem, "default")
+    assert plan.problem.given_counts is not None
+    wanted = replace(QUICK, schedulers=("penstock",))
+    for found in (
+        reports.report_on_plan(plan, wanted),
+        reports.report_on_problem(problem, "default", wanted),
+    ):
+        free = next(rival for rival in found.rivals if rival.name == "penstock")
+        assert free.rates == pytest.approx([api.plan(problem, "penstock").facts.scale])
