@@ -20,11 +20,13 @@ from penstock.evaluate.capacity import capacity
 from penstock.model.plan import Plan
 from penstock.model.problem import build as build_problem
 from penstock.model.terms import Terms
+from penstock.report.facts import Facts
 from penstock.report.loads import machine_uses
 from penstock.report.page import Document, Figure, KeyFigures, Note, Source, Table, Tone
 from penstock.report.page.views import VIEWS
+from penstock.report.page.wording import words
 from penstock.report.simulation import recorded
-from penstock.report.story import build
+from penstock.report.story import Rival, build
 from penstock.simulate.scenario import Down, Replace, Scenario, Slow
 
 QUICK = reports.Wanted(schedulers=("default",), seeds=1, simulate=False)
@@ -318,3 +320,15 @@ def test_counts_that_a_scheduler_was_lent_do_not_bind_the_others():
     ):
         free = next(rival for rival in found.rivals if rival.name == "penstock")
         assert free.rates == pytest.approx([api.plan(problem, "penstock").facts.scale])
+
+
+def test_the_nearest_rivals_are_named_and_the_others_counted():
+    rows = [Facts(name, placed=True, rate_per_s={"t": per_s}) for name, per_s in
+            zip("abcdefg", (10.0, 80.0, 100.0, 50.0, 20.0, 40.0, 25.0), strict=True)]  # fmt: skip
+    rivals = tuple(Rival(row.scheduler, (row,)) for row in rows)
+    page = build(replace(small_findings(), rivals=rivals))
+    told = words(section(page, "Schedulers compared").blocks[0])
+    assert told == (
+        "c carries most: 25.0 % more than b, 100.0 % more than d, 150.0 % more than f, "
+        "300.0 % more than g; 2 others carry less than these."
+    )

@@ -9,8 +9,8 @@ import numpy as np
 from penstock.evaluate.latency import LOAD
 from penstock.report.charts.bars import Bar, Mark, bars_svg
 from penstock.report.facts import Facts
+from penstock.report.numbers import counted, rate
 from penstock.report.numbers import percent as percent_text
-from penstock.report.numbers import rate
 from penstock.report.page import (
     Block,
     Cell,
@@ -26,6 +26,8 @@ from penstock.report.page import (
 from penstock.report.story.findings import Findings, Rival
 
 _RATE = "tuples/s"
+#: So many are named beside the one that carries most.
+_MOST_NAMED = 4
 
 
 def schedulers(found: Findings) -> Section | None:
@@ -42,15 +44,19 @@ def schedulers(found: Findings) -> Section | None:
 
 
 def _headline(found: Findings) -> Block:
-    able = [r for r in found.rivals if r.rates]
-    best = max(able, key=lambda r: float(np.mean(r.rates)))
+    able = sorted((r for r in found.rivals if r.rates), key=lambda r: -float(np.mean(r.rates)))
+    best, others = able[0], able[1:]
     parts: list[str | Number] = [f"{best.name} carries most"]
-    for other in (r for r in able if r is not best):
+    for other in others[:_MOST_NAMED]:
         parts += [
             ", " if len(parts) > 1 else ": ",
             percent(float(np.mean(best.rates)) / float(np.mean(other.rates)) - 1),
             f" more than {other.name}",
         ]
+    hidden = len(others) - _MOST_NAMED
+    if hidden > 0:
+        verb = "carries" if hidden == 1 else "carry"
+        parts.append(f"; {counted(hidden, 'other')} {verb} less than these")
     return paragraph(*parts, ".")
 
 
