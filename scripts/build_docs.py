@@ -12,9 +12,10 @@ import io
 import json
 import re
 import sys
-import typing
 from pathlib import Path
 from typing import Any
+
+import typer
 
 from penstock import api
 from penstock.cli import main as cli
@@ -294,7 +295,8 @@ def write_command_line() -> None:
     parts.append(
         "Results go to stdout, everything else to stderr. `--json` prints one JSON value with "
         "`format` and `version`. Exit codes: 0 done, 1 handled failure, 2 usage, 3 changes present "
-        "(`--detailed-exitcode`), 4 infeasible, 5 stale, 70 a bug of ours, 130 interrupted.\n"
+        "(`--detailed-exitcode`), 4 infeasible, 5 stale, 70 a bug of ours, 130 interrupted, "
+        "143 terminated.\n"
     )
     for info in cli.app.registered_commands:
         parts.append(command_section(f"penstock {info.name}", info.callback))
@@ -309,21 +311,28 @@ def write_command_line() -> None:
 def command_section(name: str, callback: Any) -> str:
     sentence, *examples = inspect.cleandoc(callback.__doc__).split("\n\n")
     lines = [f"## {name}\n", " ".join(sentence.split()) + "\n", "```"]
-    lines += [example.strip() for example in examples]
+    # A backspace keeps the command line's help from filling the line up.
+    lines += [example.strip("\b\n ") for example in examples]
     lines += ["```\n", "| option | meaning |", "| --- | --- |"]
-    hints = typing.get_type_hints(callback, include_extras=True)
-    for parameter in inspect.signature(callback).parameters.values():
-        for extra in getattr(hints[parameter.name], "__metadata__", ()):
-            flags = ", ".join(getattr(extra, "param_decls", None) or ()) or default_flag(
-                extra, parameter.name
-            )
-            lines.append(f"| `{flags}` | {(extra.help or '').replace('|', chr(92) + '|')} |")
+    for parameter in command_of(name).params:
+        meaning = (parameter.help or "").replace("|", chr(92) + "|")
+        lines.append(f"| `{flags(parameter)}` | {meaning} |")
     return "\n".join(lines) + "\n"
 
 
-def default_flag(extra: Any, name: str) -> str:
-    is_argument = type(extra).__name__ == "ArgumentInfo"
-    return name.upper() if is_argument else "--" + name.replace("_", "-")
+def command_of(name: str) -> Any:
+    """What reads the options of ``penstock lab up``."""
+    command = typer.main.get_command(cli.app)
+    for word in name.split()[1:]:
+        command = command.commands[word]
+    return command
+
+
+def flags(parameter: Any) -> str:
+    """An option under all its names, as they are typed."""
+    if parameter.param_type_name == "argument":
+        return str(parameter.name).upper()
+    return ", ".join([*parameter.opts, *parameter.secondary_opts])
 
 
 # -- results ----------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from tests.corpus.bases import PRODUCTION_CLUSTER, PRODUCTION_TOPOLOGIES
 from penstock import __version__, examples
 from penstock.files.store import FORMATS, json_schema
 
+CLI_PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
 VERBS = [
     *("plan", "compare", "show", "diff", "explain", "advise", "validate", "schedulers", "examples"),
     *("profile", "run", "apply", "simulate", "sweep", "report"),
@@ -33,6 +34,15 @@ def test_help_is_a_sentence_and_two_examples_on_a_line_each(run, verb):
     for word in " ".join(shown).split():
         if word.startswith("-"):
             assert word in out.split("Options:")[1], f"{verb} has no option {word}"
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_options_in_the_docs_are_those_that_are_typed(run, verb):
+    _, _, after = CLI_PAGE.read_text(encoding="utf-8").partition(f"## penstock {verb}\n")
+    rows = [line for line in after.partition("\n## ")[0].splitlines() if line.startswith("| `-")]
+    documented = {flag for row in rows for flag in row.split("`")[1].split(", ")}
+    offered = run(f"{verb} --help")[1].split("Options:")[1].replace(",", " ").replace("/", " ")
+    assert documented - set(offered.split()) == set()
 
 
 def test_the_list_of_verbs_is_complete(run):
