@@ -181,7 +181,7 @@ def test_where_there_is_no_plan_there_is_an_answer():
     problem = penstock.problem(topology("a"), cluster(M1=1), profile(met=200.0, a=1.0))
     planned = penstock.plan(problem, "hetero")
     assert planned.plan is None
-    assert planned.outcome.shortfalls[0].needed == 201.0  # 200 idle, and 1 tuple/s at e = 1
+    assert planned.outcome.shortfalls[0].needed == 200.0
     told = planned.to_dict()
     assert (told["format"], told["version"], told["placed"]) == ("penstock/no-plan", 1, False)
     assert "found no plan" in planned._repr_html_()
