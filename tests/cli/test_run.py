@@ -29,11 +29,9 @@ def test_a_topology_of_ones_own_runs_and_leaves_results(run, spark, tmp_path):
     code, out, err = run("run mine.yaml --rows 500 --batches 2 -o kept --json")
     assert code == 0, err
     told = json.loads(out)
-    assert told["batches"] >= 2
+    assert told["batches"] == 2
     # Several loads, so that costs can be fitted.
-    loads = [500, 250, 125]
-    taken = sum(loads[i % 3] for i in range(told["batches"]))
-    assert told["components"]["double"]["tuples"] == taken
+    assert told["components"]["double"]["tuples"] == 500 + 250
     assert "mine on local[*]: 500 / 250 / 125 numbers in a batch, in turn" in err
     assert (tmp_path / "kept" / "telemetry" / "000000001.jsonl").is_file()
 

@@ -66,6 +66,16 @@ def test_a_stream_that_is_told_to_stop_at_once_has_its_first_batch_in_hand(
     assert seen == [1]
 
 
+def test_after_the_batch_that_is_the_last_no_other_is_handled(
+    spark: SparkSession, folder: Path
+) -> None:
+    seen: list[int] = []
+    BatchStream(lambda rows, _number: seen.append(rows.count())).run(
+        writer(spark, folder), lambda: len(seen) == 2
+    )
+    assert seen == [1, 1]
+
+
 def test_without_input_it_ends_without_a_batch(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     seen: list[int] = []

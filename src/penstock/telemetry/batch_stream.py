@@ -28,6 +28,7 @@ class BatchStream:
 
     def __init__(self, handle: Callable[[DataFrame, int], None]) -> None:
         self._handle = handle
+        self._stop: Callable[[], bool] = lambda: False
         self._batches = 0
         self._is_closed = False
         #: Held while a batch is under way, in a thread of Spark's.
@@ -36,6 +37,7 @@ class BatchStream:
 
     def run(self, writer: Any, stop: Callable[[], bool]) -> None:
         """Run the query of a ``DataStreamWriter`` until it ends or is told to stop."""
+        self._stop = stop
         query: StreamingQuery = writer.foreachBatch(self._batch).start()
         while query.isActive and not stop():
             time.sleep(_LOOKS_EVERY_S)
@@ -53,6 +55,9 @@ class BatchStream:
                 self._own_error = error
                 raise
             self._batches += 1
+            # Asked here, too: the next batch may begin before anybody else looks.
+            if self._stop():
+                self._is_closed = True
 
     def _end(self, query: StreamingQuery) -> None:
         """Stop the query when its batch is done; with more input, the next ends the query."""
