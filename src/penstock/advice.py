@@ -13,7 +13,8 @@ import numpy as np
 
 from penstock import api
 from penstock.errors import InputError
-from penstock.evaluate.bound import upper_bound
+from penstock.evaluate.assess import assess
+from penstock.evaluate.bound import hottest_key_in_words, upper_bound
 from penstock.evaluate.capacity import capacity
 from penstock.model.cluster import Machine
 from penstock.model.plan import Plan
@@ -50,16 +51,21 @@ def advise(
         raise InputError("advice needs rates: plan with a profile")
     demand = float(problem.demand.sum())
 
+    def in_hand(changed: Problem) -> float:
+        """What the plan as it is carries after a change that keeps its machines."""
+        return capacity(changed, plan.placement).scale * demand
+
     def rate_of(changed: Problem) -> float:
         made = api.plan(changed, _SCHEDULER, parameters=_LIGHT, seed=seed, budget=budget)
         return (made.facts.scale or 0.0) * demand
 
     progress("today's machines")
-    base = max(rate_of(problem), 1e-300)
+    base = max(rate_of(problem), in_hand(problem), 1e-300)
 
     def change(what: str, changed: Problem) -> Change:
         progress(what)
-        found = rate_of(changed)
+        # Nobody has to plan anew: the plan in hand, and what is known to be carried, are a floor.
+        found = max(rate_of(changed), in_hand(changed), base)
         return Change(what, found, upper_bound(changed).scale * demand, found / base - 1.0)
 
     one_more = [change(f"one more {name}", other) for name, other in _one_more(problem)]
@@ -68,15 +74,18 @@ def advise(
         for label, other in _faster(problem)
     ]
     progress("which machines can go")
+    key = upper_bound(problem).hottest_key
     return Advice(
         problem=problem,
         rate_per_s=(capacity(problem, plan.placement).scale) * demand,
         replanned_per_s=base,
+        limited_by=assess(problem, plan.placement).limited_by,
+        hottest_key="" if key is None else hottest_key_in_words(problem, key),
         one_more=tuple(sorted(one_more, key=lambda c: -c.gain)),
         faster=tuple(sorted(faster, key=lambda c: -c.gain)),
         can_go=_can_go(problem, base, seed, budget),
         wasted=_wasted(problem),
-        range_of_plan=_range(problem, lambda p: capacity(p, plan.placement).scale * demand),
+        range_of_plan=_range(problem, in_hand),
         range_of_best=_range(problem, rate_of),
     )
 
@@ -110,7 +119,7 @@ def _can_go(
     terms = replace(problem.terms, carry_per_s=carried, least=(Least.MACHINES,))
     asked = replace(problem, terms=terms)
     made = api.plan(asked, _SCHEDULER, parameters=_LIGHT, seed=seed, budget=budget)
-    if made.plan is None:
+    if made.plan is None or not made.outcome.feasible:
         return ()
     cluster = problem.cluster
     used = np.bincount(

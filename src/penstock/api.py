@@ -21,7 +21,7 @@ from penstock.engines import Engine
 from penstock.engines.spark.planning import SCHEDULER as SPARK_SCHEDULER
 from penstock.engines.spark.planning import as_spark_runs_it
 from penstock.errors import Finding, ForeignSchedulerError, InputError, UnknownNameError, shown
-from penstock.evaluate.bound import Bound, upper_bound
+from penstock.evaluate.bound import Bound, hottest_key_in_words, upper_bound
 from penstock.evaluate.capacity import capacity
 from penstock.evaluate.predict import RATE_ASKED_FOR, predict
 from penstock.files.store import load
@@ -197,19 +197,23 @@ def _planned(
 ) -> Planned:
     """One scheduler's answer, judged."""
     notes: tuple[str, ...] = ()
-    if not chosen.looks.counts and missing_counts(problem):
-        source = _counts_outcome(problem, counts_from, seed, budget)
-        if source.placement is None:
-            source = replace(source, notes=(f"no instance counts from {counts_from}",))
-            return Planned(scheduler, problem, None, source, None, bound, 0.0)
-        problem = with_counts_of(problem, source.placement)
-        notes = (f"{COUNTS_FROM_NOTE} {counts_from}",)
     if bound is None and problem.has_rates:
         bound = upper_bound(problem)
     impossible = refutation(problem, bound)
     if impossible is not None and (len(problem.topologies) == 1 or impossible.resource == RATE):
         refuted = Outcome(None, (impossible,), impossible=impossible)
         return Planned(scheduler, problem, None, refuted, None, bound, 0.0)
+    if not chosen.looks.counts and missing_counts(problem):
+        source = _counts_outcome(problem, counts_from, seed, budget)
+        if source.placement is None:
+            source = replace(
+                source, notes=(f"no instance counts from {counts_from}",), impossible=impossible
+            )
+            return Planned(scheduler, problem, None, source, None, bound, 0.0)
+        problem = with_counts_of(problem, source.placement)
+        notes = (f"{COUNTS_FROM_NOTE} {counts_from}",)
+    if bound is not None and bound.hottest_key is not None:
+        notes = (*notes, hottest_key_in_words(problem, bound.hottest_key))
     started = time.perf_counter()
     outcome = solve(scheduler, chosen, problem, budget(), np.random.default_rng(seed))
     seconds = time.perf_counter() - started

@@ -87,15 +87,30 @@ def test_changes_are_3_only_where_asked_for(run, plans):
     assert run("diff hetero.json hetero.json --detailed-exitcode")[0] == 0
 
 
-@pytest.mark.parametrize("scheduler", ["hetero", "default"])
-def test_no_plan_is_4_and_says_what_is_missing(run, scheduler):
-    """met 500 for each of three components is 1,500 points, and no machine has more than 100."""
+@pytest.mark.parametrize("scheduler", ["hetero", "default", "penstock"])
+def test_what_is_impossible_is_4_and_says_what_is_missing(run, scheduler):
+    """met 500 for each of three components is 1,500 points; three machines have 300."""
     code, out, err = run(f"plan -e linear --met 500 -s {scheduler}")
     assert (code, out) == (4, "")
-    assert err.startswith(f"{scheduler} finds no plan: ")
-    # Three idle instances on the first machine.
-    assert "needs 1,500" in err
-    assert "cpu_points, 100 available on M1-1" in err
+    assert "impossible, no plan exists: needs 1,500 cpu_points, 300 available" in err
+
+
+def test_a_rate_above_the_bound_is_impossible_and_nothing_is_searched(run):
+    """No plan can exceed 1,219 tuples/s here (README)."""
+    code, out, err = run("plan -e linear -c nasiri-small --carry 1300 -o plan.json")
+    assert (code, out) == (4, "")
+    assert "impossible" in err
+    assert not Path("plan.json").exists()
+
+
+@pytest.mark.parametrize("more", ["", " --seconds 0.01"])
+def test_a_rate_that_was_not_found_is_1_and_the_best_plan_is_kept(run, more):
+    """Between the plan's 1,164 tuples/s and the bound of 1,219 nobody knows."""
+    code, _, err = run(f"plan -e linear -c nasiri-small --carry 1215 -o plan.json{more}")
+    assert code == 1
+    assert "not found: 1,215 tuples/s asked for" in err
+    assert "no plan can exceed 1,219" in err
+    assert json.loads(Path("plan.json").read_text())["format"] == "penstock/plan"
 
 
 def test_no_plan_in_json_has_the_shortfalls(run):

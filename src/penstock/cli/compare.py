@@ -13,7 +13,7 @@ from penstock import api
 from penstock.cli import options
 from penstock.cli.output import is_terminal, say, show, write_file, write_json
 from penstock.cli.values import listed
-from penstock.errors import EXIT_DONE, EXIT_INFEASIBLE, EXIT_INTERRUPTED
+from penstock.errors import EXIT_DONE, EXIT_FAILURE, EXIT_INFEASIBLE, EXIT_INTERRUPTED
 from penstock.report.charts import require_charts
 from penstock.report.charts.canvas import standalone
 from penstock.report.comparison import comparison_remarks, comparison_view
@@ -103,7 +103,10 @@ def command(
         say(f"wrote {svg}")
     if budget.stopped:
         return EXIT_INTERRUPTED
-    return EXIT_DONE if any(row.placed for row in rows) else EXIT_INFEASIBLE
+    if any(row.placed for row in rows):
+        return EXIT_DONE
+    proven = any(row.outcome.impossible is not None for row in found.rows)
+    return EXIT_INFEASIBLE if proven else EXIT_FAILURE
 
 
 def _picture(found: api.Comparison) -> str:

@@ -22,12 +22,13 @@ from penstock.errors import (
     UsageError,
 )
 from penstock.files.store import dumps
+from penstock.model.outcome import RATE, Shortfall
 from penstock.model.plan import Plan
 from penstock.model.problem import Problem
 from penstock.model.profile import Profile
 from penstock.model.snapshot import Snapshot
 from penstock.report.losses import without_room
-from penstock.report.numbers import counted
+from penstock.report.numbers import counted, rate
 from penstock.report.picture import placement_svg
 from penstock.report.text import changes_view, plan_view
 from penstock.schedulers.base import MOST_KINDS
@@ -166,11 +167,32 @@ def command(
         say(f"not placed: {shortfall}")
     _say_what_is_written(out, svg)
     _say_what_is_left_out(made, asked=if_lost)
-    if planned.outcome.shortfalls:
-        return EXIT_INFEASIBLE
     if planned.outcome.interrupted:
         say(f"{scheduler} was stopped early; this is its best plan so far")
-    return EXIT_INTERRUPTED if budget.stopped else EXIT_DONE
+    return EXIT_INTERRUPTED if budget.stopped else _verdict(planned)
+
+
+def _verdict(planned: api.Planned) -> int:
+    """What a plan leaves undone, told; impossible only where that is proven."""
+    outcome = planned.outcome
+    for missed in outcome.missed:
+        say(_not_reached(planned, missed))
+    if outcome.feasible:
+        return EXIT_DONE
+    if outcome.impossible is not None:
+        say(f"no plan places everything: {outcome.impossible}")
+        return EXIT_INFEASIBLE
+    return EXIT_FAILURE
+
+
+def _not_reached(planned: api.Planned, missed: Shortfall) -> str:
+    """The best that was found beside what was asked for, and what is known beyond it."""
+    asked, best = rate(missed.needed), rate(missed.available)
+    words = f"not found: {asked} {missed.resource} asked for, the best plan found carries {best}"
+    if planned.bound is None or missed.resource != RATE:
+        return words
+    most = planned.bound.scale * float(planned.problem.demand.sum())
+    return f"{words}; that it is possible is not excluded (no plan can exceed {rate(most)})"
 
 
 def _costs(
@@ -237,9 +259,13 @@ def _kinds_of_losses(problem: Problem, asked: bool | None) -> int:
 
 def _say_why_not(planned: api.Planned, *, stopped: bool) -> int:
     """Why there is no plan, and the exit code for that."""
+    if planned.outcome.impossible is not None:
+        say(f"impossible, no plan exists: {planned.outcome.impossible}")
+        return EXIT_INFEASIBLE
     if planned.outcome.interrupted:
         say(f"{planned.scheduler} was stopped before it had a plan")
         return EXIT_INTERRUPTED if stopped else EXIT_FAILURE
     for shortfall in planned.outcome.shortfalls:
-        say(f"{planned.scheduler} finds no plan: {shortfall}")
-    return EXIT_INFEASIBLE
+        say(f"{planned.scheduler} found no plan: {shortfall}")
+    say("that there is one is not excluded; another scheduler may find it")
+    return EXIT_FAILURE

@@ -111,6 +111,16 @@ def upper_bound(problem: Problem) -> Bound:
     return _limited_by_key(found, hottest)
 
 
+def hottest_key_in_words(problem: Problem, key: HottestKey) -> str:
+    """What a key that limits every plan means, and what helps."""
+    rate = key.scale * float(problem.demand.sum())
+    return (
+        f"the hottest key of {problem.labels[key.component]} brings {100 * key.part:.2g} % of its "
+        f"input to one instance and fills the fastest thread at {rate:,.0f} tuples/s; more "
+        "instances or machines do not help: split the key, or aggregate before it"
+    )
+
+
 def _limited_by_key(found: Bound, hottest: HottestKey) -> Bound:
     """The bound where a key binds before machines do: no machine of any type would help."""
     part = hottest.scale / found.scale

@@ -219,17 +219,17 @@ class _Rows:
                 continue
             part = np.where(rate[:, kind] > 0, self.problem.e[:, kind], 0.0) * rate[:, kind] / room
             card = 1.0 if np.isfinite(self.nic[t]) else 0.0
-            for weights in (
+            most = np.array([s.most[t] for s in streams])
+            ends = [(s.source, s.target) for s in streams]
+            for worth in (
                 np.array([s.points[t] for s in streams]),
                 np.array([s.tuple_bytes for s in streams]) * card,
             ):
-                if not (weights > 0).any():
+                if not (worth > 0).any():
                     continue
-                weights /= weights.max()
-                roots = np.sqrt(weights * np.array([s.most[t] for s in streams]))
-                ends = [(s.source, s.target) for s in streams]
+                weights = worth / worth.max()
                 for guess in (part, np.ones_like(part)):
-                    mu = _multipliers(ends, roots, guess)
+                    mu = _multipliers(ends, np.sqrt(weights * most), guess)
                     self._share_machine(t, kind, streams, weights, mu)
 
     def _share_machine(

@@ -11,6 +11,9 @@ from rich.text import Text
 from penstock.model.problem import Problem
 from penstock.report.numbers import percent, rate
 
+#: Gains below this part are none.
+_NOTHING = 1e-6
+
 
 @dataclass(frozen=True, slots=True)
 class Change:
@@ -32,6 +35,9 @@ class Advice:
     #: Of the plan asked about, and of one made with the effort of the others.
     rate_per_s: float
     replanned_per_s: float
+    #: What runs out first in the plan, and the key that limits every plan, if one does, in words.
+    limited_by: str
+    hottest_key: str
     one_more: tuple[Change, ...]
     faster: tuple[Change, ...]
     #: Machines of each type that can go at the same rate, by name of the type.
@@ -48,7 +54,7 @@ def advice_view(found: Advice) -> RenderableType:
     """What would help, best first; what is not needed; how sure this is."""
     changes = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     changes.add_column("change")
-    for column in ("carries/s", "gain", "no plan beyond"):
+    for column in ("found, carries/s", "gain", "no plan can exceed"):
         changes.add_column(column, justify="right")
     for change in (*found.one_more, *found.faster):
         changes.add_row(
@@ -66,7 +72,9 @@ def _signed(gain: float) -> str:
 
 def sentences(found: Advice) -> list[str]:
     """What pays most, what can go, what is wasted, how sure."""
-    lines = [f"the plan carries {rate(found.rate_per_s)} tuples/s"]
+    lines = [f"the plan carries {rate(found.rate_per_s)} tuples/s; limit: {found.limited_by}"]
+    if found.hottest_key:
+        lines.append(found.hottest_key)
     if found.replanned_per_s > found.rate_per_s * 1.0005 and found.rate_per_s > 0:
         more = found.replanned_per_s / found.rate_per_s - 1
         lines.append(
@@ -85,8 +93,8 @@ def sentences(found: Advice) -> list[str]:
 
 
 def _pays(what: str, changes: tuple[Change, ...]) -> str:
-    if not changes or changes[0].gain <= 0:
-        return f"no {what} pays" if changes else ""
+    if not changes or changes[0].gain <= _NOTHING:
+        return f"no {what} pays, as far as was found" if changes else ""
     best = changes[0]
     return f"the {what} that pays most: {best.what}, {_signed(best.gain)}"
 
@@ -116,6 +124,8 @@ def advice_dict(found: Advice) -> dict[str, object]:
         "version": 1,
         "rate_per_s": found.rate_per_s,
         "replanned_per_s": found.replanned_per_s,
+        "limited_by": found.limited_by,
+        "hottest_key": found.hottest_key or None,
         "one_more": [change(one) for one in found.one_more],
         "faster": [change(one) for one in found.faster],
         "can_go": dict(found.can_go),

@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from penstock.evaluate.agreed import agreed_scale, held_back_by
+from penstock.evaluate.bound import hottest_key_in_words
 from penstock.evaluate.standing import MachineStanding, Standing
 from penstock.report.numbers import count, percent, points, rate
 
@@ -50,6 +51,8 @@ def _prices(found: Standing, demand: float) -> list[str]:
     bound, cluster = found.bound, found.problem.cluster
     if not 0 < bound.scale < np.inf:
         return []
+    if bound.hottest_key is not None:
+        return [hottest_key_in_words(found.problem, bound.hottest_key)]
     lines = []
     for t, kind in enumerate(cluster.types):
         if not cluster.machines_per_type[t]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from penstock.evaluate.bound import hottest_key_in_words
 from penstock.evaluate.predict import RATE_ASKED_FOR
 from penstock.model.profile import Origin
 from penstock.report.losses import losses, told_loss, without_room, worst_loss
@@ -189,10 +190,13 @@ def _another_machine(found: Findings) -> list[Paragraph]:
     present = np.flatnonzero(cluster.machines_per_type > 0)
     if not len(present) or not 0 < bound.scale < np.inf:
         return []
+    if bound.hottest_key is not None:
+        words = hottest_key_in_words(found.plan.problem, bound.hottest_key)
+        return [paragraph(f"{words[0].upper()}{words[1:]}.")]
     best = int(present[np.argmax(bound.added_by_one_machine[present])])
     gain = float(bound.added_by_one_machine[best]) * found.demand
     if gain <= 1e-9 * bound.scale * found.demand:
-        return [paragraph("No machine more of the types there are would help.")]
+        return [paragraph("Adding a machine of any existing type would not help.")]
     return [
         paragraph(
             f"If more is needed, the machine type to add is {cluster.types[best].name}: one more "

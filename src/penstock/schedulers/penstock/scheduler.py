@@ -175,6 +175,7 @@ class _Run:
             self._search_many_core()
             if is_many_core(self.problem) and not is_seen_whole(self.problem):
                 self.interrupted = self.budget.spent(self.rounds)
+                self._tell_what_is_left()
                 return
         # As if every tuple crossed: near the truth where instances are many.
         dearest = ground.with_remote_cost() if crosses else ground
@@ -187,6 +188,13 @@ class _Run:
             self._touch_up_weighed()
         self.interrupted = self.budget.spent(self.rounds)
 
+    def _tell_what_is_left(self) -> None:
+        """Why the search ended, and what going on could gain."""
+        if self.interrupted or not 0 < self.best_scale < self.bound * _CLOSE_ENOUGH:
+            return
+        more = 100.0 * (self.bound / self.best_scale - 1.0)
+        self.notes.append(f"the search ended by itself; going on can gain at most {more:.2g} %")
+
     def _search_many_core(self) -> None:
         """Machines of many cores, uneven keys, cards: counts by programmes, then machines."""
         # scipy's solvers take longer to load than most commands to run.
@@ -195,11 +203,12 @@ class _Run:
         for weighted in (True, False) if self.problem.weighted else (False,):
             if self.best_scale >= self.bound * _CLOSE_ENOUGH:
                 return
-            search = ManyCoreSearch(self.problem, self.found, self.budget, weighted=weighted)
-            plan = search.run()
-            self.rounds += search.rounds
-            if plan is not None:
-                self.offer(plan.placement)
+            before = self.rounds
+            search = ManyCoreSearch(
+                self.problem, self.found, self.budget, self.offer, weighted=weighted
+            )
+            search.run()
+            self.rounds = before + search.rounds
 
     def _divide_evenly(self, ground: Ground) -> None:
         self._pack(ground)

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -85,9 +86,17 @@ class ManyCoreSearch:
     """Plans one problem."""
 
     def __init__(
-        self, problem: Problem, bound: Bound, budget: Budget, *, weighted: bool = False
+        self,
+        problem: Problem,
+        bound: Bound,
+        budget: Budget,
+        on_plan: Callable[[Placement], None] = lambda _plan: None,
+        *,
+        weighted: bool = False,
     ) -> None:
         self.problem, self.bound, self.budget = problem, bound, budget
+        #: Told every plan that is better than the one before.
+        self.on_plan = on_plan
         self.costs = Costs.of(problem, expected_parts(problem, bound), weighted=weighted)
         self.options = Options(self.costs)
         self.rounds = 0
@@ -120,7 +129,9 @@ class ManyCoreSearch:
         for spare in _SPARE if self.costs.weighs.any() else _SPARE[:1]:
             self.spare = spare
             tried = self._judged(self._place(options, solution, scale))
-            best = tried if best is None or tried.scale > best.scale else best
+            if best is None or tried.scale > best.scale:
+                best = tried
+                self.on_plan(best.placement)
             if self.shed or best.scale >= scale * _GOOD_ENOUGH:
                 break
         assert best is not None
@@ -151,6 +162,7 @@ class ManyCoreSearch:
                 found = self._judged(self._place(changed, solved, scale))
                 if found.scale > best.scale * (1.0 + _CLOSE):
                     best, options, improved = found, changed, True
+                    self.on_plan(best.placement)
         return best
 
     def _judged(self, machines: Machines) -> Judged:
