@@ -180,7 +180,7 @@ def test_terms_are_options_or_a_file_and_stay_in_the_plan(run):
     ("options", "code", "message"),
     [
         ("--carry 1e9", 4, "needs 1,000,000,000 tuples/s"),
-        ("--fix high=M1-1:99", 4, "cpu_points"),
+        ("--fix high=M1-1:99", 1, "cpu_points"),
         ("--avoid M9", 1, 'avoid: no machine "M9"'),
         ("--avoid M1-1,M9", 1, 'avoid: no machine "M9"'),
         ("--give-up 1", 1, "--give-up 1: write 1% or 0.01"),

@@ -54,6 +54,8 @@ class Stop:
         before = self.handlers_before.get(number)
         if callable(before):
             before(number, frame)
+        if number == signal.SIGINT:  # also where it was ignored before, as in a background job
+            raise KeyboardInterrupt
         sys.exit(128 + number)
 
 

@@ -89,7 +89,7 @@ class ExactSearch:
     def __init__(self, problem: Problem, per_machine: int, effort: float) -> None:
         self.problem = problem
         self.per_machine = per_machine
-        self.effort_left = effort
+        self.effort, self.effort_left = effort, effort
         self.machines = problem.cluster.machines_per_type
         self.patterns = Patterns.of(problem, per_machine)
         self.bounds = _VectorBounds(problem)
@@ -233,7 +233,11 @@ class ExactSearch:
             return
         while True:
             scale = self.best_scale * _BETTER
-            self.effort_left -= self.patterns.effort(counts, self.machines)
+            needed = self.patterns.effort(counts, self.machines)
+            if needed > self.effort:  # one packing alone would take more than all it may
+                self.effort_left = 0.0
+                return
+            self.effort_left -= needed
             chosen = pack(self.patterns, counts, scale, self.machines)
             if chosen is None:
                 return

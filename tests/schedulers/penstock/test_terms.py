@@ -92,11 +92,13 @@ def test_savings_after_the_highest_rate_cost_no_more_than_may_be_given_up():
     assert capacity(problem, outcome.placement).scale >= 0.8 * most * (1 - 1e-9)
 
 
-def test_a_rate_no_plan_carries_is_a_shortfall_not_a_plan():
+def test_a_rate_that_is_not_reached_comes_with_the_best_plan():
     problem = build(topology("a"), cluster(M1=2), profile(a=1.0))
     outcome = planned(problem, Terms(carry_per_s=201.0))
-    assert outcome.placement is None
-    assert str(outcome.shortfalls[0]) == "needs 201 tuples/s, 200 available"
+    assert not outcome.feasible
+    assert str(outcome.missed[0]) == "needs 201 tuples/s, 200 available"
+    assert outcome.placement is not None
+    assert capacity(problem, outcome.placement).scale == pytest.approx(200.0)
 
 
 # -- traffic ---------------------------------------------------------------------------------------

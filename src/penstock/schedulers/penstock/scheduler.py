@@ -14,11 +14,11 @@ shares are then fitted to what crosses, in those plans and in the one for shuffl
 (:mod:`.crossing_shares`).
 
 Whatever was searched, the plan returned is the best by the one cost model of ``evaluate`` among
-what was found and, on clusters where they are cheap, ``hetero``'s. Its certificate is the upper
-bound's linear programme or a tighter bound of the search's own, and says which.
+what was found and the plans of all other quick schedulers (:mod:`.others`). Its certificate is the
+upper bound's linear programme or a tighter bound of the search's own, and says which.
 
-Not searched over, only judged: network cards, skewed keys. Chance comes from ``rng`` and
-the work is counted in rounds, so that the same seed gives the same plan.
+Machines of many cores, skewed keys, network cards: :mod:`.manycore`, before the others. Chance
+comes from ``rng`` and the work is counted in rounds, so that the same seed gives the same plan.
 """
 
 from __future__ import annotations
@@ -131,6 +131,7 @@ class PenstockScheduler:
         run.ask_others()
         if 0 < found.scale < np.inf:
             run.search()
+        run.fall_back_on_others()
         return run.outcome()
 
 
@@ -153,18 +154,24 @@ class _Run:
         self.rounds = 0
         self.interrupted = False
         self.notes: list[str] = []
-        #: Plans of others, to be made better.
+        #: Plans of others, and those of them that are made better.
+        self.others: list[Placement] = []
         self.starts: list[Placement] = []
 
     def ask_others(self) -> None:
         """A first plan where that is cheap: none of ours is to be worse."""
         if len(self.problem.cluster.machines) > _FEW_MACHINES:
             return
-        plans = list(plans_of_others(self.problem, self.budget, self.rng))
-        for placement in plans:
+        self.others = list(plans_of_others(self.problem, self.budget, self.rng))
+        self.starts = sorted(self.others, key=lambda p: -capacity(self.problem, p).scale)[:_STARTS]
+        for placement in self.others[:1]:
             self.offer(placement)
-        plans.sort(key=lambda p: -capacity(self.problem, p).scale)
-        self.starts = plans[:_STARTS]
+
+    def fall_back_on_others(self) -> None:
+        """What we return is never less than any of theirs; of equals ours stays."""
+        for placement in self.others:
+            if capacity(self.problem, placement).scale > self.best_scale * (1.0 + _EQUAL):
+                self.offer(placement)
 
     def search(self) -> None:
         ground = Ground.of(self.problem, self.found.scale)

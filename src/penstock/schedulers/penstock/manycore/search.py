@@ -36,7 +36,7 @@ from penstock.schedulers.penstock.manycore.type_programme import TypeProgramme, 
 _ROUNDS = 12
 _CLOSE = 1e-4
 #: Programmes solved before the search ends with what it has; a few milliseconds each.
-_MOST_SOLVED = 700
+_MOST_SOLVED = 1100
 #: Instances of components with shares over those that full threads would take, tried in turn:
 #: with a few more, machines that are not quite alike can be levelled out.
 _SPARE = (1.04, 1.0, 1.1)
@@ -53,7 +53,7 @@ _LONGEST_STEP = 0.2
 #: Cheaper numbers of instances tried for a component, the cheapest first.
 _OFFERS = 3
 #: Memory that packing may waste on a machine, over that of a mean instance, tried in turn.
-_WASTE = (0.0, 0.4, 0.8, 1.2)
+_WASTE = (0.0, 0.6, 1.0, 1.4)
 #: Steps of moving instances; each costs groups x machines.
 _STEPS = 4000
 _WORK = 1.5e7
