@@ -35,8 +35,8 @@ from penstock.schedulers.penstock.manycore.type_programme import TypeProgramme, 
 #: Rounds in which the scale is adjusted to the room there is.
 _ROUNDS = 12
 _CLOSE = 1e-4
-#: Programmes solved before the search ends with what it has; a few milliseconds each.
-_MOST_SOLVED = 1100
+#: Programmes solved before a run ends with what it has; a few milliseconds each.
+_MOST_SOLVED = 400
 #: Instances of components with shares over those that full threads would take, tried in turn:
 #: with a few more, machines that are not quite alike can be levelled out.
 _SPARE = (1.04, 1.0, 1.1)
@@ -52,8 +52,15 @@ _GOOD_ENOUGH = 0.99
 _LONGEST_STEP = 0.2
 #: Cheaper numbers of instances tried for a component, the cheapest first.
 _OFFERS = 3
-#: Memory that packing may waste on a machine, over that of a mean instance, tried in turn.
-_WASTE = (0.0, 0.6, 1.0, 1.4)
+#: Memory left for what packing wastes on a machine, over that of a mean instance: what is tried
+#: after another amount, if instances had to be shed then, and if none.
+_WASTE_AFTER = {
+    (0.0, True): 1.0,
+    (1.0, False): 0.5,
+    (1.0, True): 1.6,
+    (0.5, False): 0.25,
+    (0.5, True): 0.75,
+}
 #: Steps of moving instances; each costs groups x machines.
 _STEPS = 4000
 _WORK = 1.5e7
@@ -102,6 +109,7 @@ class ManyCoreSearch:
         self.rounds = 0
         #: MB of every machine that the programme leaves for what packing wastes.
         self.reserved_mb = 0.0
+        self.most_rounds = _MOST_SOLVED
         #: Instances of components with shares over those that full threads would take.
         self.spare = 1.0
         #: Instances that were taken off machines for want of memory.
@@ -110,14 +118,16 @@ class ManyCoreSearch:
     def run(self) -> ManyCorePlan | None:
         """The best plan found, judged by the cost model."""
         best: ManyCorePlan | None = None
-        for waste in _WASTE:
+        waste: float | None = 0.0
+        while waste is not None:
             self.reserved_mb = waste * float(self.costs.memory_mb.mean())
-            self.shed = 0
+            self.shed, self.most_rounds = 0, self.rounds + _MOST_SOLVED
             found = self._run_once()
             if found is not None and (best is None or found.scale > best.scale):
                 best = found
-            if not self.shed or self._spent():
-                break
+            # Where packing wasted more than was left for it, more is left, then a little less.
+            after = _WASTE_AFTER.get((waste, self.shed > 0))
+            waste = None if self.budget.spent(self.rounds) else after
         return best
 
     def _run_once(self) -> ManyCorePlan | None:
@@ -301,7 +311,7 @@ class ManyCoreSearch:
 
     def _spent(self) -> bool:
         """Whether to end with what there is: told to, or enough programmes were solved."""
-        return self.rounds >= _MOST_SOLVED or self.budget.spent(self.rounds)
+        return self.rounds >= self.most_rounds or self.budget.spent(self.rounds)
 
     def _solve(self, options: list[list[SizeClasses]], scale: float) -> TypeSolution | None:
         self.rounds += 1
