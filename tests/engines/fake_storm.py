@@ -25,10 +25,13 @@ COMPONENTS = {
 class FakeStorm:
     """``obeys`` is how many of the next rebalances do what the plan says."""
 
-    def __init__(self, plan_file: Path, machines: tuple[str, ...] = ("a", "b")) -> None:
+    def __init__(
+        self, plan_file: Path, machines: tuple[str, ...] = ("a", "b"), name: str = "flow"
+    ) -> None:
         self.plan_file = plan_file
         self.machines = machines
-        self.id = "flow-1-100"
+        self.name = name
+        self.id = f"{name}-1-100"
         self.scheduler = SCHEDULER_CLASS
         self.obeys = True
         self.busy = 0
@@ -62,7 +65,7 @@ class FakeStorm:
                 for name in self.machines
             ],
             "topologies": [
-                {"id": self.id, "name": "flow", "status": "ACTIVE", "scheduler_info": "fine"},
+                {"id": self.id, "name": self.name, "status": "ACTIVE", "scheduler_info": "fine"},
                 *(
                     {"id": f"{n}-2-100", "name": n, "status": "ACTIVE", "scheduler_info": "no slot"}
                     for n in self.others

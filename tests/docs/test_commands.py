@@ -1,0 +1,190 @@
+"""Every command that the documentation shows does what it is shown for.
+
+A shell takes each line apart, as a reader's would, in a folder with the files that its page speaks
+of (:mod:`tests.docs.scenes`), and the commands run for real: in this process, on a Storm of
+dictionaries where they ask one, and shorter where they would take minutes (``SHORTER``).
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+import typer
+from tests.docs.commands import ROOT, Command, arguments_of, in_text, printed, shown
+from tests.docs.conftest import enter, run_here
+from tests.reproduce.test_papers import small_paper
+
+from penstock.cli import reproduce
+from penstock.cli.main import app
+from penstock.errors import EXIT_CHANGES, EXIT_DONE
+from penstock.files.document import document_of
+from penstock.files.paper_file import paper_from
+
+#: The folder a command is run in: the first pattern that is found in its line; else "clicks".
+SCENES = (
+    (r"import flux", "flux"),
+    (r"import (storm-yaml|production)", "clicks"),
+    (r"--add epyc-2021", "what_if"),
+    (r"--least|--apart|--max-moves", "terms"),
+    (r"(plan|compare) wordcount", "wordcount"),
+    (r"storm|apply |history|-p live", "storm"),
+)
+#: Exit codes that a command is shown for, by pattern; else 0.
+EXIT_CODES = ((r"--detailed-exitcode", EXIT_CHANGES),)
+#: The first pattern found in a line says what is added to it, so that it takes seconds.
+SHORTER = (
+    (r"report .*--simulation", "--schedulers default"),
+    (r"report ", "--schedulers default --no-simulate --seeds 1"),
+    (r"simulate .*--load-curve", "--loads 50% --seconds 1"),
+    (r"simulate .*--runs", "--runs 2 --seconds 1"),
+    (r"simulate plan", "--seconds 1"),
+    (r"compare .*--simulate", "--schedulers default --seconds 1"),
+    # Figures that are not times: whether they hold does not depend on the computer.
+    (r"bench core", '--only "largest relative difference" --quick'),
+    (r"run .*--files", "--batches 1"),
+    (r"run --example", "--batches 2 --rows 200"),
+    (r"profile .*--follow", "--seconds 1 --every 1"),
+)
+_HERE = "tests/docs/test_storm_lab.py"
+_LAB_TEST = "tests/cli/test_run.py::test_a_lab_comes_up_is_shown_and_goes_down"
+_SWEEP_TEST = (
+    "tests/sweep/test_sweep.py::"
+    "test_a_cluster_of_two_workers_makes_the_table_that_this_process_makes"
+)
+_UNDER_A_PLAN = "tests/engines/test_spark_lab.py::test_a_run_under_a_plan"
+#: Commands that take minutes as they are or need a cluster, by pattern, and the tests that do the
+#: same with fewer machines and less data.
+ELSEWHERE = (
+    (
+        r"^penstock demo",
+        "tests/cli/test_demo.py::test_the_demo_measures_plans_compares_and_leaves_its_results",
+    ),
+    # The circle takes five minutes; its parts are run on a smaller lab.
+    (r"^penstock lab demo", _UNDER_A_PLAN),
+    (r"^penstock sweep .*spark://", _SWEEP_TEST),
+    (r"^penstock run .*(spark://|lab status)", _UNDER_A_PLAN),
+    (r"lab (submit|feed|end)|lab \w+ --engine storm", f"{_HERE}::test_the_storm_lab_does_as_shown"),
+    (r"^penstock lab (up|status|down)", _LAB_TEST),
+)
+T = TypeVar("T")
+_SPARK = re.compile(r"penstock (run|profile|sweep)|history measure|-p live")
+
+
+def on(kind: str) -> list[object]:
+    """The commands that run here without a JVM (``plain``) or on Spark (``spark``)."""
+    return [
+        pytest.param(command, id=command.place)
+        for command in (*shown("penstock"), *printed())
+        if kind_of(command) == kind
+    ]
+
+
+def kind_of(command: Command) -> str:
+    line = without_comment(command.text)
+    if _first(ELSEWHERE, line, ""):
+        return "elsewhere"
+    return "spark" if _SPARK.search(line) else "plain"
+
+
+@pytest.fixture
+def run_as_shown(tmp_path, monkeypatch, all_scenes, small_papers):
+    """Run a line of the documentation; its commands end with the exit code they are shown for."""
+
+    def run(command: Command) -> None:
+        all_scenes.copy(_first(SCENES, command.text, "clicks"), tmp_path)
+        enter(tmp_path, monkeypatch)
+        calls = arguments_of(shorter(command), tmp_path)
+        assert calls, "the shell ran nothing"
+        for arguments in calls:
+            code, _, err = run_here([_below(a, tmp_path) for a in arguments])
+            assert code == _first(EXIT_CODES, command.text, EXIT_DONE), err
+
+    return run
+
+
+@pytest.fixture
+def small_papers(monkeypatch):
+    """``reproduce`` knows its papers by name, but runs a small one in the place of each."""
+    known = reproduce.papers_named
+
+    def named(name: str):
+        assert known(name)
+        return [paper_from(document_of(small_paper(published={"value": 12}), "small.yaml"))]
+
+    monkeypatch.setattr(reproduce, "papers_named", named)
+
+
+def shorter(command: Command) -> Command:
+    """The same command on less: options of ``SHORTER`` come last, and the last one counts."""
+    line, redirection, target = without_comment(command.text).partition(" > ")
+    more = _first(SHORTER, line, "")
+    text = f"{_without(line, more)} {more} {redirection}{target}"
+    return Command(command.page, command.line, text)
+
+
+def without_comment(line: str) -> str:
+    return re.split(r"\s#\s", line)[0].strip()
+
+
+def _without(line: str, more: str) -> str:
+    """The line without the options that are given anew."""
+    for option in re.findall(r"--[a-z]+", more):
+        line = re.sub(rf"{option} \S+", "", line)
+    if "--batches" in more:
+        line = re.sub(r"--seconds \S+", "", line)
+    return line
+
+
+def _below(argument: str, folder: Path) -> str:
+    """Files of the whole computer are in the folder instead."""
+    return str(folder) + argument if argument.startswith("/") else argument
+
+
+def _first(table: tuple[tuple[str, T], ...], line: str, otherwise: T) -> T:
+    return next((value for pattern, value in table if re.search(pattern, line)), otherwise)
+
+
+@pytest.mark.parametrize("command", on("plain"))
+def test_a_command_works_as_shown(run_as_shown, command):
+    run_as_shown(command)
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("command", on("spark"))
+def test_a_command_works_as_shown_on_spark(run_as_shown, command):
+    run_as_shown(command)
+
+
+@pytest.mark.parametrize("command", [pytest.param(c, id=c.place) for c in shown("make")])
+def test_a_target_of_make_is_there(command):
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert re.search(rf"^{command.text.split()[1]}:", makefile, re.MULTILINE)
+
+
+@pytest.mark.parametrize("test", sorted({test for _, test in ELSEWHERE}))
+def test_what_is_run_elsewhere_is_run(test):
+    file, _, name = test.partition("::")
+    assert f"def {name}(" in (ROOT / file).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("command", [pytest.param(c, id=c.place) for c in in_text()])
+def test_a_command_in_the_text_has_these_options(command):
+    words = command.text.split()[1:]
+    _, known, options = _resolve(words)
+    assert known, f"there is no penstock {words[0]}"
+    given = {w.partition("=")[0] for w in words if re.match(r"--[a-z]", w)}
+    assert given <= options
+
+
+def _resolve(words: list[str]) -> tuple[list[str], bool, set[str]]:
+    """What is left of the words after the command's name, whether it is there, its options."""
+    command = typer.main.get_command(app)
+    words, known = list(words), False
+    while words and (inner := getattr(command, "commands", {}).get(words[0])) is not None:
+        command, known = inner, True
+        words.pop(0)
+    return words, known, {o for p in command.params for o in (*p.opts, *p.secondary_opts)}
