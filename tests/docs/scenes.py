@@ -87,6 +87,13 @@ def _folders_of_others() -> None:
     Path(".config/fish/completions").mkdir(parents=True)
 
 
+def after_a_run(run: Run) -> None:
+    """What ``penstock run --out`` leaves: telemetry in the folder of the run."""
+    clicks(run)
+    for folder in ("run", "clicks-run"):
+        shutil.copytree("telemetry", Path(folder, "telemetry"))
+
+
 def flux(run: Run) -> None:
     """A topology as Storm's Flux has it."""
     Path("topology.yaml").write_text(FLUX)
