@@ -69,6 +69,11 @@ ELSEWHERE = (
     (r"^penstock run .*(spark://|lab status)", _UNDER_A_PLAN),
     (r"lab (submit|feed|end)|lab \w+ --engine storm", f"{_HERE}::test_the_storm_lab_does_as_shown"),
     (r"^penstock lab (up|status|down)", _LAB_TEST),
+    # Of the lab that is up; there, the telemetry's folder is given.
+    (
+        r"^penstock plan --from storm -p live -o",
+        "tests/cli/test_history.py::test_a_plan_from_live_telemetry_is_one_command",
+    ),
 )
 T = TypeVar("T")
 _SPARK = re.compile(r"penstock (run|profile|sweep)|history measure|-p live")
