@@ -56,14 +56,15 @@ _SWEEP_TEST = (
     "test_a_cluster_of_two_workers_makes_the_table_that_this_process_makes"
 )
 _UNDER_A_PLAN = "tests/engines/test_spark_lab.py::test_a_run_under_a_plan"
-#: Commands that take minutes as they are or need a cluster, by pattern, and the tests that do the
-#: same with fewer machines and less data.
+#: Commands that take minutes or need a cluster, by pattern, and the nearest test there is. Only the
+#: Storm lab's test runs the very lines; the others have other options, and those of sweeps and of
+#: runs under a plan call the code below the command line.
 ELSEWHERE = (
     (
         r"^penstock demo",
         "tests/cli/test_demo.py::test_the_demo_measures_plans_compares_and_leaves_its_results",
     ),
-    # The circle takes five minutes; its parts are run on a smaller lab.
+    # Takes more than five minutes, and no test runs it as a whole.
     (r"^penstock lab demo", _UNDER_A_PLAN),
     (r"^penstock sweep .*spark://", _SWEEP_TEST),
     (r"^penstock run .*(spark://|lab status)", _UNDER_A_PLAN),

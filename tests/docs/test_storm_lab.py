@@ -31,7 +31,7 @@ def test_the_storm_lab_does_as_shown(tmp_path, monkeypatch):
         for verb in _ORDER:
             documented = [text for text in lines if re.search(rf"penstock {verb} ", text)]
             assert documented
-            # A name is submitted once: linear, with the counts of one page or the other.
+            # A name is submitted once: of two lines for linear, the last page's is run.
             for text in (
                 {_name(t): t for t in documented}.values() if "submit" in verb else documented
             ):
