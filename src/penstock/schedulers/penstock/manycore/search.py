@@ -1,10 +1,8 @@
-"""The search: a scale, instance counts and types by linear programmes, then machines.
+"""The search: instance counts and types by linear programmes (:mod:`.counts`), then machines.
 
-1. The largest scale at which the programme over types has room, over options for the number of
-   instances of each component (:mod:`.type_programme`).
-2. One option for each component, and the programme again for those.
-3. Instances onto machines (:mod:`.deal`), then moved until nothing relieves the fullest machine
-   (:mod:`.balance`).
+Instances are dealt onto machines (:mod:`.deal`) and moved until nothing relieves the fullest one
+(:mod:`.balance`); components that may have shares get the best (:mod:`.shares`). Then other numbers
+of instances are tried on the machines themselves.
 """
 
 from __future__ import annotations
@@ -25,33 +23,22 @@ from penstock.model.problem import Problem
 from penstock.schedulers.base import Budget
 from penstock.schedulers.penstock.manycore.balance import balance
 from penstock.schedulers.penstock.manycore.costs import Costs, expected_parts, kept_on_machines
+from penstock.schedulers.penstock.manycore.counts import CLOSE, CountSearch
 from penstock.schedulers.penstock.manycore.deal import deal, round_spread
 from penstock.schedulers.penstock.manycore.machines import InstanceGroups, Machines
-from penstock.schedulers.penstock.manycore.options import Options
 from penstock.schedulers.penstock.manycore.shares import fit_shares
 from penstock.schedulers.penstock.manycore.sizes import SizeClasses
-from penstock.schedulers.penstock.manycore.type_programme import TypeProgramme, TypeSolution
+from penstock.schedulers.penstock.manycore.type_programme import TypeSolution
 
-#: Rounds in which the scale is adjusted to the room there is.
-_ROUNDS = 12
-_CLOSE = 1e-4
-#: Programmes solved before a run ends with what it has; a few milliseconds each.
-_MOST_SOLVED = 400
 #: Instances of components with shares over those that full threads would take, tried in turn:
 #: with a few more, machines that are not quite alike can be levelled out.
 _SPARE = (1.04, 1.0, 1.1)
-#: Passes over the components in which their number of instances is varied.
-_PASSES = 12
 #: Plans made with other numbers of instances, over the present one, and when no more are made.
 _MOST_TRIALS, _FEWEST_TRIALS, _TRIAL_WORK = 60, 6, 1e5
 #: How often what moves is read off a plan.
 _CORRECTIONS = 6
 _FACTORS = (1.1, 1.25, 1.5, 2.0, 0.9)
 _GOOD_ENOUGH = 0.99
-#: How far the scale is raised at once where only threads limit.
-_LONGEST_STEP = 0.2
-#: Cheaper numbers of instances tried for a component, the cheapest first.
-_OFFERS = 3
 #: Memory left for what packing wastes on a machine, over that of a mean instance: what is tried
 #: after another amount, if instances had to be shed then, and if none.
 _WASTE_AFTER = {
@@ -64,12 +51,6 @@ _WASTE_AFTER = {
 #: Steps of moving instances; each costs groups x machines.
 _STEPS = 4000
 _WORK = 1.5e7
-
-#: Parts of the scale for which counts are chosen anew where memory has no room for them.
-_SHRINK = (0.995, 0.99, 0.98, 0.97, 0.95, 0.9, 0.8, 0.6, 0.3)
-
-#: A scale, the options of each component, and the programme's solution for them.
-Relaxed = tuple[float, list[list[SizeClasses]], TypeSolution]
 
 
 @dataclass(frozen=True)
@@ -105,33 +86,34 @@ class ManyCoreSearch:
         #: Told every plan that is better than the one before.
         self.on_plan = on_plan
         self.costs = Costs.of(problem, expected_parts(problem, bound), weighted=weighted)
-        self.options = Options(self.costs)
-        self.rounds = 0
-        #: MB of every machine that the programme leaves for what packing wastes.
-        self.reserved_mb = 0.0
-        self.most_rounds = _MOST_SOLVED
+        self.counts = CountSearch(self.costs, bound, budget)
         #: Instances of components with shares over those that full threads would take.
         self.spare = 1.0
         #: Instances that were taken off machines for want of memory.
         self.shed = 0
+
+    @property
+    def rounds(self) -> int:
+        """Programmes solved so far."""
+        return self.counts.rounds
 
     def run(self) -> ManyCorePlan | None:
         """The best plan found, judged by the cost model."""
         best: ManyCorePlan | None = None
         waste: float | None = 0.0
         while waste is not None:
-            self.reserved_mb = waste * float(self.costs.memory_mb.mean())
-            self.shed, self.most_rounds = 0, self.rounds + _MOST_SOLVED
+            self.counts.begin(waste * float(self.costs.memory_mb.mean()))
+            self.shed = 0
             found = self._run_once()
             if found is not None and (best is None or found.scale > best.scale):
                 best = found
             # Where packing wasted more than was left for it, more is left, then a little less.
             after = _WASTE_AFTER.get((waste, self.shed > 0))
-            waste = None if self.budget.spent(self.rounds) else after
+            waste = None if self.budget.spent(self.counts.rounds) else after
         return best
 
     def _run_once(self) -> ManyCorePlan | None:
-        found = self._counts()
+        found = self.counts.run()
         if found is None:
             return None
         scale, options, solution = found
@@ -157,20 +139,20 @@ class ManyCoreSearch:
         most = int(np.clip(_TRIAL_WORK / max(size, 1), _FEWEST_TRIALS, _MOST_TRIALS))
         while improved:
             improved = False
-            for c, factor in product(self._by_cpu(options), _FACTORS):
+            for c, factor in product(self.counts.by_cpu(options), _FACTORS):
                 if best.scale >= scale * _GOOD_ENOUGH or trials >= most:
                     return best
-                if self._spent():
+                if self.counts.spent():
                     return best
                 count = options[c][0].total
-                other = int(min(max(round(count * factor), 1), self.options.most[c]))
-                changed = [*options[:c], [self.options.classes(c, other)], *options[c + 1 :]]
-                solved = None if other == count else self._solve(changed, scale)
+                other = int(min(max(round(count * factor), 1), self.counts.options.most[c]))
+                changed = [*options[:c], [self.counts.options.classes(c, other)], *options[c + 1 :]]
+                solved = None if other == count else self.counts.solve(changed, scale)
                 if solved is None:
                     continue
                 trials += 1
                 found = self._judged(self._place(changed, solved, scale))
-                if found.scale > best.scale * (1.0 + _CLOSE):
+                if found.scale > best.scale * (1.0 + CLOSE):
                     best, options, improved = found, changed, True
                     self.on_plan(best.placement)
         return best
@@ -191,7 +173,7 @@ class ManyCoreSearch:
             machines = Machines(replace(machines.groups, costs=costs), machines.count)
             self._balance(machines)
             better = self._with_shares(machines, costs)
-            if better.scale <= best.scale * (1.0 + _CLOSE):
+            if better.scale <= best.scale * (1.0 + CLOSE):
                 break
             best = better
         return best
@@ -203,147 +185,6 @@ class ManyCoreSearch:
         if violations(self.problem, placement):
             return Judged(placement, 0.0)
         return Judged(placement, capacity(self.problem, placement).scale)
-
-    def _counts(self) -> Relaxed | None:
-        """A number of instances for each component, and the programme's solution for them."""
-        mixed = self._relax(None, self.bound.scale)
-        if mixed is None:
-            return None
-        found = self._relax(self._settle(*mixed), mixed[0])
-        for shrink in _SHRINK:
-            if found is not None or self._spent():
-                break
-            scale = mixed[0] * shrink
-            lower = self._relax(None, scale, at_most=scale)
-            found = None if lower is None else self._relax(self._settle(*lower), scale)
-        for _ in range(_PASSES):
-            if found is None or self._spent():
-                break
-            again = self._lift(*found) or self._varied(*found)
-            if again is None or again[0] <= found[0] * (1.0 + _CLOSE):
-                break
-            found = again
-        return found
-
-    def _lift(
-        self, scale: float, options: list[list[SizeClasses]], solution: TypeSolution
-    ) -> Relaxed | None:
-        """Where a thread limits and machines have room: more instances of what is limited."""
-        step = min(1.0 / max(solution.fill, 0.5) - 1.0, _LONGEST_STEP)
-        while step > _CLOSE * 5:
-            higher = scale * (1.0 + step)
-            reopened = [
-                own if not own or self._keeps_types(own[0], solution.spread[c][0], higher)
-                else [own[0], *self.options.at(c, higher)]
-                for c, own in enumerate(options)
-            ]  # fmt: skip
-            found = self._solve(reopened, higher)
-            if found is not None and found.fill <= 1.0:
-                again = self._relax(self._settle(higher, reopened, found), higher)
-                if again is not None and again[0] > scale * (1.0 + _CLOSE):
-                    return again
-            step /= 2
-        return None
-
-    def _keeps_types(self, option: SizeClasses, spread: FloatMatrix, scale: float) -> bool:
-        """Whether all instances still fit the threads of the types they are on."""
-        rate = self.options.thread_rate[option.component] * (1.0 - 1e-9)
-        fits = option.largest[:, None] * scale <= rate
-        return bool(fits[spread > 1e-9].all())
-
-    def _varied(
-        self, scale: float, options: list[list[SizeClasses]], solution: TypeSolution
-    ) -> Relaxed | None:
-        better = self._vary(scale, options, solution)
-        return None if better is None else self._relax(better, scale)
-
-    # -- the programme ------------------------------------------------------------------------
-
-    def _settle(
-        self, scale: float, options: list[list[SizeClasses]], solution: TypeSolution
-    ) -> list[list[SizeClasses]]:
-        """One option for each component, those that matter most first, the others still mixed."""
-        options = list(options)
-        for c in self._by_cpu(options):
-            if len(options[c]) == 1:
-                continue
-            weights = solution.weights[c]
-            used = np.flatnonzero(weights > 1e-6)
-            tried: list[tuple[float, int, TypeSolution]] = []
-            for o in range(int(used[0]), int(used[-1]) + 1):
-                one = [*options[:c], [options[c][o]], *options[c + 1 :]]
-                found = self._solve(one, scale)
-                if found is not None:
-                    tried.append((found.fill, o, found))
-            if tried:
-                _, o, solution = min(tried, key=lambda t: (t[0], t[1]))
-            else:
-                o = int(weights.argmax())
-            options[c] = [options[c][o]]
-        return options
-
-    def _vary(
-        self, scale: float, options: list[list[SizeClasses]], solution: TypeSolution
-    ) -> list[list[SizeClasses]] | None:
-        """Another number of instances for one component after the other; ``None`` if none helps.
-
-        Only an option that is cheaper at the present prices can help.
-        """
-        options, changed = list(options), False
-        for c in self._by_cpu(options):
-            programme = TypeProgramme(self.costs, options, scale, self.reserved_mb)
-            now = programme.price_of(options[c][0], solution.prices)
-            offers = [
-                (programme.price_of(o, solution.prices), o) for o in self.options.at(c, scale)
-            ]
-            cheaper = sorted((p, o.total, o) for p, o in offers if p < now * (1.0 - _CLOSE))
-            for _, _, option in cheaper[:_OFFERS]:
-                found = self._solve([*options[:c], [option], *options[c + 1 :]], scale)
-                if found is not None and found.fill < solution.fill * (1.0 - _CLOSE):
-                    options[c], solution, changed = [option], found, True
-                    break
-        return options if changed else None
-
-    def _by_cpu(self, options: list[list[SizeClasses]]) -> list[int]:
-        """Components that have options, those with most CPU at scale 1 first."""
-        cost = self.costs.e.min(axis=1) * self.problem.visits
-        return [c for c in np.argsort(-cost, kind="stable").tolist() if options[c]]
-
-    def _spent(self) -> bool:
-        """Whether to end with what there is: told to, or enough programmes were solved."""
-        return self.rounds >= self.most_rounds or self.budget.spent(self.rounds)
-
-    def _solve(self, options: list[list[SizeClasses]], scale: float) -> TypeSolution | None:
-        self.rounds += 1
-        return TypeProgramme(self.costs, options, scale, self.reserved_mb).solve()
-
-    def _relax(
-        self, chosen: list[list[SizeClasses]] | None, start: float, at_most: float = np.inf
-    ) -> Relaxed | None:
-        """The largest scale at which the programme has room, its options and solution."""
-        top = min(self.options.highest_scale(chosen) * (1.0 - 1e-9), at_most)
-        low, high = 0.0, np.inf
-        scale = min(start, top)
-        best = None
-        for turn in range(_ROUNDS):
-            options = chosen or [self.options.at(c, scale) for c in range(len(self.costs.weighs))]
-            solved = self._solve(options, scale)
-            if solved is not None and solved.fill <= 1.0 + 1e-6:
-                low = scale
-                best = (scale, options, solved)
-                if solved.fill >= 1.0 - _CLOSE or scale >= top:
-                    break
-                guess = min(scale / max(solved.fill, 0.5), top)
-            else:
-                high = scale
-                guess = scale * 0.9 if solved is None else scale / min(solved.fill, 2.0)
-                # Memory falls with whole instances only: ever longer steps get past them.
-                guess = min(guess, scale * (1.0 - _CLOSE * 2.0**turn))
-            if high <= low * (1.0 + _CLOSE):
-                break
-            middle = 0.5 * (low + high) if high < np.inf else np.inf
-            scale = guess if low < guess < high else middle
-        return best
 
     # -- machines -----------------------------------------------------------------------------
 
@@ -357,7 +198,7 @@ class ManyCoreSearch:
 
     def _balance(self, machines: Machines) -> None:
         steps = int(min(_STEPS, 50 + _WORK / machines.count.size))
-        balance(machines, steps, self._spent)
+        balance(machines, steps, self.counts.spent)
         self.shed += machines.shed()
 
     def _groups(
@@ -388,7 +229,7 @@ class ManyCoreSearch:
         has_room = solution.memory_price <= 0
         spare = np.where(has_room, self.spare, 1.0)
         number = np.ceil(solution.instances[c] * spare - 1e-6).astype(np.int64)
-        number = np.minimum(number, self.options.most[c]).astype(np.int64)
+        number = np.minimum(number, self.counts.options.most[c]).astype(np.int64)
         number = np.where(part > 1e-9, np.maximum(number, 1), 0)
         if not number.any():
             number[int(solution.instances[c].argmax())] = 1
