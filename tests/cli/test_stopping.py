@@ -23,6 +23,14 @@ from penstock.telemetry.pipeline import Pipeline
 SIGNALS = [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
 
 
+@pytest.fixture(autouse=True)
+def ctrl_c_is_heard():
+    """Also where the tests run as a job in the background, which ignores SIGINT."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture
 def send_within(monkeypatch):
     """Send this process a signal in the middle of a method, in whichever thread that runs."""
