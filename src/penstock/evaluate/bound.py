@@ -40,8 +40,9 @@ if TYPE_CHECKING:
 _ANY_RATE = 1e6
 KIND = "linear programme over machine types"
 KIND_HOTTEST_KEY = "the hottest key, which one thread must take"
-#: Rounds in which the scale is sought at which what must move leaves just that scale.
-_ROUNDS = 10
+#: Rounds in which the scale is sought at which what must move leaves just that scale, and how many
+#: may gain next to nothing before it ends.
+_ROUNDS, _IDLE_ROUNDS, _NEAR = 20, 3, 1e-3
 _CLOSE = 1e-4
 #: Rounding must not leave a plan above the bound.
 _JUST_ABOVE = 1.0 + 1e-12
@@ -161,24 +162,30 @@ def hottest_keys(problem: Problem) -> list[HottestKey]:
 
 
 def _with_movement(problem: Problem, programme: Programme, found: Bound) -> Bound:
-    """The bound with what must move: the least that any round proves."""
+    """The bound with what must move: the least that any round proves.
+
+    The rows hold for plans of at least the scale they are made for. Every round makes them for the
+    middle between its scale and the value they had there, with rows for all solutions so far.
+    """
     from penstock.evaluate.movement import with_movement
     from penstock.evaluate.programme import solve
 
-    low, high, at = 0.0, found.scale, found.scale
-    best, last = found, found
+    at, best, idle = found.scale, found, 0
+    guesses = [found.ideal_rate]
     for _ in range(_ROUNDS):
-        moving = with_movement(problem, programme, at, last.ideal_rate)
+        moving = with_movement(problem, programme, at, guesses)
         solved = solve(moving)
         # No solution at all: no plan carries that much.
         value = 0.0 if solved is None else _safe_value(moving, solved)
+        proven = max(value, at)
+        idle = idle + 1 if proven > best.scale * (1.0 - _CLOSE) else 0
         if solved is not None:
-            last = replace(_read(problem, moving, solved), scale=max(value, at))
-            best = last if last.scale < best.scale else best
-        low, high = max(low, min(value, at)), min(high, max(value, at))
-        if high <= low * (1.0 + _CLOSE):
+            last = replace(_read(problem, moving, solved), scale=proven)
+            guesses.append(last.ideal_rate)
+            best = last if proven < best.scale else best
+        if idle >= _IDLE_ROUNDS and abs(value - at) <= _NEAR * at:
             break
-        at = 0.5 * (low + high)
+        at = 0.5 * (at + value)
     return best
 
 

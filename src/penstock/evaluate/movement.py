@@ -20,7 +20,10 @@ is sum over streams of K_ab z_a z_b, and for any mu >= 0 with mu_a + mu_b >= sqr
 where the streams have no odd cycle. Proof: on sum z = 1 the right side is sum over pairs of
 (mu_c^2 + mu_d^2) z_c z_d / 2 twice; subtracting the left leaves at least the square of (sum over
 one side of mu z, less that over the other side) plus (mu_c - mu_d)^2 z_c z_d for pairs on one side.
-Which mu are best depends on who is where in the solution, so they are chosen for the last one.
+Which mu are best depends on who is where in the solution: rows are added for the solutions before.
+
+A card limits the parts too: what a machine sends, s_a (1 - s_b) of a stream, goes through it. So
+s_a is at most card / (1 - most s_b), and s_b likewise, again and again.
 """
 
 from __future__ import annotations
@@ -40,6 +43,10 @@ from penstock.model.topology import Grouping
 _ALPHAS = (0.2, 0.35, 0.5, 0.65, 0.8)
 #: Multipliers made smaller, one after the other.
 _SWEEPS = 100
+#: How often two limits that depend on each other are worked out.
+_CARD_ROUNDS = 8
+#: Rounding must not make a limit false.
+_JUST_ABOVE = 1.0 + 1e-12
 
 
 def can_matter(problem: Problem) -> bool:
@@ -50,18 +57,19 @@ def can_matter(problem: Problem) -> bool:
 
 
 def with_movement(
-    problem: Problem, programme: Programme, scale: float, rate: FloatMatrix
+    problem: Problem, programme: Programme, scale: float, guesses: list[FloatMatrix]
 ) -> Programme:
     """The programme for plans of at least ``scale``, with what moves in it.
 
-    ``rate`` is about what each component does on each type, shape (C, T); a good guess makes the
+    Each guess says about what each component does on each type, shape (C, T); a good one makes the
     bound tighter, a bad one does not make it wrong.
     """
     rows = _Rows(problem, programme, scale)
     for stream in problem.streams:
         if stream.grouping is not Grouping.ALL and problem.visits[stream.source] > 0:
             rows.add(stream)
-    rows.share_machines(rate)
+    for part in (*(rows.parts_of(rate) for rate in guesses), np.ones(rows.pair.shape)):
+        rows.share_machines(part)
     return rows.programme()
 
 
@@ -158,7 +166,8 @@ class _Rows:
             how = (s.grouping, s.keys, s.key_skew)
             self.inputs.setdefault(s.target, []).append(how)
         nic = cluster.per_type("nic_mbps", np.inf)[self.types] * BYTES_PER_MEGABIT
-        self.nic = nic * cluster.machines_per_type[self.types]
+        self.machines = cluster.machines_per_type[self.types]
+        self.nic = nic * self.machines
         self.nic_rows = self._new_rows(self.nic, np.isfinite(self.nic))
 
     def _new_rows(self, right: FloatVector, wanted: np.ndarray) -> tuple[IntVector, IntVector]:
@@ -187,8 +196,10 @@ class _Rows:
         self._limit(kept, [(x_b, into)])
         if stream.grouping is not Grouping.LOCAL_OR_SHUFFLE:
             most_a, most_b = self._most_parts(a, b, flow, alike=alike)
-            self._limit(kept, [(x_a, stream.selectivity * np.minimum(most_b, 1.0))])
-            self._limit(kept, [(x_b, into * np.minimum(most_a, 1.0))])
+            bytes_per_s = flow * stream.tuple_bytes * self.scale
+            part_a, part_b = self._within_card(most_a, most_b, bytes_per_s)
+            self._limit(kept, [(x_a, stream.selectivity * part_b)])
+            self._limit(kept, [(x_b, into * part_a)])
             for alpha in _ALPHAS:
                 from_a = alpha**2 * stream.selectivity * most_b
                 from_b = (1.0 - alpha) ** 2 * into * most_a
@@ -210,26 +221,25 @@ class _Rows:
         most = flow * self.room**2 / work
         self.kept_streams.append(_KeptStream(a, b, kept, most, stream.tuple_bytes, points))
 
-    def share_machines(self, rate: FloatMatrix) -> None:
-        """Rows in which the streams kept on a machine share its points."""
+    def parts_of(self, rate: FloatMatrix) -> FloatMatrix:
+        """Part of the points of its machines that each component has on each type, (C, T)."""
+        points = np.where(rate > 0, self.problem.e, 0.0) * rate
+        return np.asarray(points / np.maximum(self.base.cpu_per_machine, 1e-300))
+
+    def share_machines(self, part: FloatMatrix) -> None:
+        """Rows in which the streams kept on a machine share its points; best near ``part``."""
         streams = _without_odd_cycles(self.kept_streams)
+        ends = [(s.source, s.target) for s in streams]
+        sizes = np.array([s.tuple_bytes for s in streams])
         for t, kind in enumerate(self.types.tolist()):
-            room = float(self.room[t])
-            if room <= 0:
+            if self.room[t] <= 0:
                 continue
-            part = np.where(rate[:, kind] > 0, self.problem.e[:, kind], 0.0) * rate[:, kind] / room
-            card = 1.0 if np.isfinite(self.nic[t]) else 0.0
             most = np.array([s.most[t] for s in streams])
-            ends = [(s.source, s.target) for s in streams]
-            for worth in (
-                np.array([s.points[t] for s in streams]),
-                np.array([s.tuple_bytes for s in streams]) * card,
-            ):
-                if not (worth > 0).any():
-                    continue
-                weights = worth / worth.max()
-                for guess in (part, np.ones_like(part)):
-                    mu = _multipliers(ends, np.sqrt(weights * most), guess)
+            saved = np.array([s.points[t] for s in streams])
+            for worth in (saved, sizes if np.isfinite(self.nic[t]) else np.zeros(len(sizes))):
+                if (worth > 0).any():
+                    weights = worth / worth.max()
+                    mu = _multipliers(ends, np.sqrt(weights * most), part[:, kind])
                     self._share_machine(t, kind, streams, weights, mu)
 
     def _share_machine(
@@ -267,6 +277,26 @@ class _Rows:
         most_b = np.divide(self.room, work_b, out=never, where=work_b > 0)
         # A part is at most all of it; infinity times nothing is not a number.
         return np.minimum(most_a, 1e6), np.minimum(most_b, 1e6)
+
+    def _within_card(
+        self, most_a: FloatVector, most_b: FloatVector, bytes_per_s: float
+    ) -> tuple[FloatVector, FloatVector]:
+        """The same, with what a machine's card lets through.
+
+        A machine sends s_a (1 - s_b) of the stream away and gets s_b (1 - s_a) of it. So where s_b
+        is limited, the card limits s_a, and the other way round.
+        """
+        most_a, most_b = np.minimum(most_a, 1.0), np.minimum(most_b, 1.0)
+        if bytes_per_s <= 0:
+            return most_a, most_b
+        card = self.nic / self.machines / bytes_per_s * _JUST_ABOVE
+        never = np.full(len(card), np.inf)
+        for _ in range(_CARD_ROUNDS):
+            away, here = 1.0 - most_b, 1.0 - most_a
+            from_a = np.divide(card, away, out=never.copy(), where=away > 0)
+            from_b = np.divide(card, here, out=never.copy(), where=here > 0)
+            most_a, most_b = np.minimum(most_a, from_a), np.minimum(most_b, from_b)
+        return most_a, most_b
 
     def _limit(self, kept: IntVector, terms: list[tuple[IntVector, object]]) -> None:
         """kept <= the sum of these multiples, for each type."""

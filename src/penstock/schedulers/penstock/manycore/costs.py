@@ -1,8 +1,8 @@
 """What an instance takes from a machine: CPU, memory, network card.
 
 A tuple that stays on its machine does not go through the card and costs no ``e_remote``. How much
-stays depends on who shares the machine; the search takes it as known, first from the number of
-machines a topology needs, then from the plan it has (:func:`kept_on_machines`).
+stays depends on who shares the machine; the search takes it as known, first by :mod:`.parts`, then
+from the plan it has (:func:`kept_on_machines`).
 """
 
 from __future__ import annotations
@@ -11,13 +11,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from penstock.evaluate.bound import Bound
 from penstock.evaluate.capacity import BYTES_PER_MEGABIT, Capacity
 from penstock.evaluate.movement import can_matter
 from penstock.model.arrays import BoolVector, FloatMatrix, FloatVector, sum_by
+from penstock.model.cluster import Cluster
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
 from penstock.model.topology import FOLLOWS_SHARES, Grouping
+
+#: Weight of a machine that takes no part, in averages over machines.
+_UNUSED = 1e-9
 
 
 @dataclass(frozen=True)
@@ -49,15 +52,15 @@ class Costs:
         """``parts`` is the part of each component's input that each machine takes, (C, M)."""
         cluster = problem.cluster
         e_extra, out, into = _movement(problem, parts)
-        # An average machine of a type, each machine counting as much as any other.
-        number = np.maximum(cluster.machines_per_type, 1)
-        by_type = np.stack([sum_by(cluster.type_of, row, len(cluster.types)) for row in e_extra])
+        # On average a machine counts as much as it takes of the component.
+        weight = parts + _UNUSED
+        in_all = weight.sum(axis=1)
         return cls(
             problem=problem,
-            e=problem.e + by_type / number,
+            e=problem.e + _by_type(cluster, weight * e_extra) / _by_type(cluster, weight),
             e_on=problem.e[:, cluster.type_of] + e_extra,
-            bytes_out=out.mean(axis=1),
-            bytes_in=into.mean(axis=1),
+            bytes_out=(weight * out).sum(axis=1) / in_all,
+            bytes_in=(weight * into).sum(axis=1) / in_all,
             bytes_out_on=out,
             bytes_in_on=into,
             memory_mb=np.nan_to_num(problem.memory_mb),
@@ -68,6 +71,12 @@ class Costs:
             worker_mb=cluster.per_type("worker_memory_mb"),
             weighs=_may_weigh(problem, weighted=weighted),
         )
+
+
+def _by_type(cluster: Cluster, rows: FloatMatrix) -> FloatMatrix:
+    """Sums over the machines of each type, shape (C, T); 1 where a type has no machine."""
+    sums = np.stack([sum_by(cluster.type_of, row, len(cluster.types)) for row in rows])
+    return np.where(cluster.machines_per_type > 0, sums, 1.0)
 
 
 def _may_weigh(problem: Problem, *, weighted: bool) -> BoolVector:
@@ -95,19 +104,6 @@ def _movement(problem: Problem, parts: FloatMatrix) -> tuple[FloatMatrix, FloatM
         out[a] += stream.selectivity * stream.tuple_bytes * leaves
         into[b] += arriving * stream.tuple_bytes * comes
     return points, out, into
-
-
-def expected_parts(problem: Problem, bound: Bound) -> FloatMatrix:
-    """Parts of each component on a machine if its topology has machines of its own, (C, M).
-
-    How many machines that is, is what the bound's ideal solution gives the topology.
-    """
-    cpu = np.where(bound.ideal_rate > 0, problem.e, 0.0) * bound.ideal_rate
-    cpu = cpu + problem.met * bound.ideal_instances
-    machines = (cpu / problem.cluster.usable_cpu_per_type).sum(axis=1)
-    used = sum_by(problem.topology_of, machines, len(problem.topologies))
-    part = 1.0 / np.maximum(used, 1.0)[problem.topology_of]
-    return np.repeat(part[:, None], len(problem.cluster.machines), axis=1)
 
 
 def kept_on_machines(problem: Problem, placement: Placement, judged: Capacity) -> FloatMatrix:

@@ -2,7 +2,8 @@
 
 On every type the topologies get machines of their own in proportion to their CPU, end to end, so
 that a machine has few worker processes and tuples stay on it where they can. Within a topology
-instances go, the largest first, to the machine that is emptiest for its part.
+instances go, the largest first, to the machine that is emptiest for its part. Where moving tuples
+costs something, who should be where is known (:mod:`.parts`), and instances are dealt by that.
 """
 
 from __future__ import annotations
@@ -11,11 +12,14 @@ from heapq import heapify, heappop, heappush
 
 import numpy as np
 
+from penstock.evaluate.capacity import ROUNDING_POINTS
 from penstock.model.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector, sum_by
 from penstock.schedulers.penstock.manycore.machines import InstanceGroups
 
 #: Parts of a machine too small to be worth a worker process.
 _SLIVER = 0.02
+#: What a machine that should take nothing counts where nobody who should has a thread for it.
+_TRACE = 1e-12
 
 
 def round_spread(spread: FloatMatrix, totals: IntVector) -> IntMatrix:
@@ -50,6 +54,25 @@ def deal(groups: InstanceGroups, by_type: IntMatrix, scale: float) -> IntMatrix:
                                  memory[order] / capacity[1], parts[here])  # fmt: skip
             count[np.ix_(machines[here], order)] += dealt
     return count
+
+
+def deal_by_parts(
+    groups: InstanceGroups, numbers: IntVector, parts: FloatMatrix, scale: float
+) -> IntMatrix:
+    """Instances of each group on each machine, (M, G), near the parts of its component, (C, M).
+
+    Only machines whose threads are fast enough at the scale get any.
+    """
+    costs, problem = groups.costs, groups.costs.problem
+    kind = problem.cluster.type_of
+    wanted = parts[groups.component]
+    points = costs.e_on[groups.component] * (groups.largest * scale)[:, None]
+    points = points + problem.met[groups.component][:, kind]
+    fits = points <= problem.instance_points[groups.component][:, kind] + ROUNDING_POINTS
+    fits |= ~fits.any(axis=1, keepdims=True)
+    wanted = np.where(fits, wanted + _TRACE, 0.0)
+    spread = wanted / wanted.sum(axis=1, keepdims=True) * numbers[:, None]
+    return round_spread(spread, numbers).T
 
 
 def _parts(needs: FloatVector, machines: int, slots: int) -> FloatMatrix:

@@ -17,15 +17,16 @@ from penstock.evaluate.bound import Bound
 from penstock.evaluate.capacity import capacity
 from penstock.evaluate.limits import violations
 from penstock.evaluate.movement import can_matter
-from penstock.model.arrays import FloatMatrix, IntMatrix, IntVector
+from penstock.model.arrays import FloatMatrix, IntMatrix, IntVector, sum_by
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
 from penstock.schedulers.base import Budget
 from penstock.schedulers.penstock.manycore.balance import balance
-from penstock.schedulers.penstock.manycore.costs import Costs, expected_parts, kept_on_machines
+from penstock.schedulers.penstock.manycore.costs import Costs, kept_on_machines
 from penstock.schedulers.penstock.manycore.counts import CLOSE, CountSearch
-from penstock.schedulers.penstock.manycore.deal import deal, round_spread
+from penstock.schedulers.penstock.manycore.deal import deal, deal_by_parts, round_spread
 from penstock.schedulers.penstock.manycore.machines import InstanceGroups, Machines
+from penstock.schedulers.penstock.manycore.parts import PartsProgramme
 from penstock.schedulers.penstock.manycore.shares import fit_shares
 from penstock.schedulers.penstock.manycore.sizes import SizeClasses
 from penstock.schedulers.penstock.manycore.type_programme import TypeSolution
@@ -85,7 +86,15 @@ class ManyCoreSearch:
         self.problem, self.bound, self.budget = problem, bound, budget
         #: Told every plan that is better than the one before.
         self.on_plan = on_plan
-        self.costs = Costs.of(problem, expected_parts(problem, bound), weighted=weighted)
+        #: Who should be where for the sake of what moves, shape (C, M), where that matters.
+        self.parts: FloatMatrix | None = None
+        parts = np.zeros((len(problem.components), len(problem.cluster.machines)))
+        if can_matter(problem):
+            programme = PartsProgramme.before_instances(problem)
+            parts = programme.even_parts()
+            if programme.movement_binds(parts, bound.scale):
+                self.parts = parts = programme.improved(parts)
+        self.costs = Costs.of(problem, parts, weighted=weighted)
         self.counts = CountSearch(self.costs, bound, budget)
         #: Instances of components with shares over those that full threads would take.
         self.spare = 1.0
@@ -191,10 +200,28 @@ class ManyCoreSearch:
     def _place(
         self, options: list[list[SizeClasses]], solution: TypeSolution, scale: float
     ) -> Machines:
-        groups, by_type = self._groups(options, solution)
-        machines = Machines(groups, deal(groups, by_type, scale))
+        if self.parts is not None:
+            groups, by_type = self._groups(options, self._by_parts(solution, self.parts, scale))
+            count = deal_by_parts(groups, by_type.sum(axis=1), self.parts, scale)
+        else:
+            groups, by_type = self._groups(options, solution)
+            count = deal(groups, by_type, scale)
+        machines = Machines(groups, count)
         self._balance(machines)
         return machines
+
+    def _by_parts(self, solution: TypeSolution, parts: FloatMatrix, scale: float) -> TypeSolution:
+        """The solution with parts and instances of components with shares by :mod:`.parts`."""
+        problem, costs, cluster = self.problem, self.costs, self.problem.cluster
+        busy = (problem.instance_points - problem.met)[:, cluster.type_of]
+        points = parts * problem.visits[:, None] * costs.e_on * scale
+        instances = np.ceil(points / np.maximum(busy, 1e-9) - 1e-6)
+        types = len(cluster.types)
+        part, number = (
+            np.stack([sum_by(cluster.type_of, row, types) for row in rows])
+            for rows in (parts, instances)
+        )
+        return replace(solution, part=part, instances=number)
 
     def _balance(self, machines: Machines) -> None:
         steps = int(min(_STEPS, 50 + _WORK / machines.count.size))

@@ -2,7 +2,7 @@
 
 A linear programme over machines: how much of each component every machine that holds it takes in,
 so that the scale is as high as can be. Components that are divided evenly or by keys are a load
-that grows with the scale.
+that grows with the scale. Where moving tuples costs something, by :mod:`.parts`.
 """
 
 from __future__ import annotations
@@ -12,10 +12,13 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from penstock.evaluate.capacity import capacity
+from penstock.evaluate.movement import can_matter
 from penstock.evaluate.terms import held_table
-from penstock.model.arrays import FloatVector, IntVector
+from penstock.model.arrays import BoolVector, FloatMatrix, FloatVector, IntVector
 from penstock.model.placement import Placement
-from penstock.schedulers.penstock.manycore.costs import Costs
+from penstock.model.problem import Problem
+from penstock.schedulers.penstock.manycore.costs import Costs, kept_on_machines
+from penstock.schedulers.penstock.manycore.parts import PartsProgramme
 
 #: Some rows of a programme and their right-hand sides.
 Rows = tuple[sparse.csr_array, FloatVector]
@@ -34,9 +37,13 @@ def fit_shares(costs: Costs, placement: Placement, *, may_drop: bool = True) -> 
     machine, component = np.nonzero(np.where(weighs, table, 0))
     if not len(machine):
         return placement
-    parts = _solve(costs, placement, table, machine, component)
-    if parts is None:
-        return None
+    if can_matter(problem):
+        parts = _with_movement(problem, placement, weighs)[component, machine]
+    else:
+        solved = _solve(costs, placement, table, machine, component)
+        if solved is None:
+            return None
+        parts = solved
     total = np.bincount(component, parts, minlength=len(weighs))
     each = parts / np.maximum(total, 1e-300)[component] / table[machine, component]
     shares = np.full(table.shape, np.nan)
@@ -49,6 +56,13 @@ def fit_shares(costs: Costs, placement: Placement, *, may_drop: bool = True) -> 
     return Placement.of(
         placement.component[kept], placement.machine[kept], placement.slot[kept], share
     )
+
+
+def _with_movement(problem: Problem, placement: Placement, weighs: BoolVector) -> FloatMatrix:
+    """The part of each component on each machine, for the sake of what moves too, (C, M)."""
+    judged = capacity(problem, placement)
+    programme = PartsProgramme.of_placement(problem, placement, judged, weighs)
+    return programme.improved(kept_on_machines(problem, placement, judged))
 
 
 def _normed(component: IntVector, share: FloatVector, components: int) -> FloatVector:
