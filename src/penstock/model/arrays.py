@@ -12,6 +12,7 @@ FloatMatrix = NDArray[np.float64]
 IntVector = NDArray[np.int64]
 IntMatrix = NDArray[np.int64]
 BoolVector = NDArray[np.bool_]
+BoolMatrix = NDArray[np.bool_]
 
 _A = TypeVar("_A", bound=NDArray[np.generic])
 

@@ -21,7 +21,7 @@ from scipy.optimize import linprog
 
 from penstock.evaluate.capacity import BYTES_PER_MEGABIT, Capacity
 from penstock.evaluate.terms import held_table
-from penstock.model.arrays import BoolVector, FloatMatrix, FloatVector
+from penstock.model.arrays import BoolMatrix, BoolVector, FloatMatrix, FloatVector
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
 from penstock.model.topology import Grouping
@@ -42,7 +42,7 @@ class PartsProgramme:
 
     #: Points of all tuples of a component on each machine, where it may run, shape (C, M).
     work: FloatMatrix
-    may_run: FloatMatrix
+    may_run: BoolMatrix
     #: Points of each machine for tuples, and bytes/s of its card, shape (M,).
     room: FloatVector
     card: FloatVector
@@ -117,7 +117,7 @@ class PartsProgramme:
         """Each component on all machines where it may run, by their points."""
         parts = np.where(self.may_run, self.room, 0.0)
         total = parts.sum(axis=1, keepdims=True)
-        return np.divide(parts, total, out=np.zeros(parts.shape), where=total > 0)
+        return np.asarray(np.divide(parts, total, out=np.zeros(parts.shape), where=total > 0))
 
     def movement_binds(self, parts: FloatMatrix, scale: float) -> bool:
         """Whether what moves costs points, or more than the cards let through at this scale."""
