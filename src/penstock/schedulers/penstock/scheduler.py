@@ -205,15 +205,18 @@ class _Run:
     def _search_many_core(self) -> None:
         """Machines of many cores, uneven keys, cards: counts by programmes, then machines."""
         # scipy's solvers take longer to load than most commands to run.
+        from penstock.schedulers.penstock.manycore.one_slot import divided, has_one_slot_each
         from penstock.schedulers.penstock.manycore.search import ManyCoreSearch
 
+        problem = self.problem
+        if has_one_slot_each(problem):
+            problem = divided(problem) or problem
+        found = self.found if problem is self.problem else upper_bound(problem)
         for weighted in (True, False) if self.problem.weighted else (False,):
             if self.best_scale >= self.bound * _CLOSE_ENOUGH:
                 return
             before = self.rounds
-            search = ManyCoreSearch(
-                self.problem, self.found, self.budget, self.offer, weighted=weighted
-            )
+            search = ManyCoreSearch(problem, found, self.budget, self.offer, weighted=weighted)
             search.run()
             self.rounds = before + search.rounds
 

@@ -54,9 +54,9 @@ class CountSearch:
         self.reserved_mb = reserved_mb
         self._most_rounds = self.rounds + _MOST_SOLVED
 
-    def run(self) -> Relaxed | None:
+    def run(self, at_most: float = np.inf) -> Relaxed | None:
         """A number of instances for each component, and the programme's solution for them."""
-        mixed = self._relax(None, self.bound.scale)
+        mixed = self._relax(None, min(self.bound.scale, at_most), at_most)
         if mixed is None:
             return None
         found = self._relax(self._settle(*mixed), mixed[0])

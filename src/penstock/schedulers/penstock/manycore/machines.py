@@ -191,25 +191,17 @@ class Machines:
         )
         self.full[m] = min(float(own), float(self.thread[m]))
 
-    def shed(self) -> int:
-        """Take instances off machines that have too little memory for them; how many.
+    @property
+    def is_legal(self) -> bool:
+        """Whether memory and slots suffice for what the machines hold."""
+        fits = (self.workers <= self.slots) | (self.workers == 0)
+        heap_fits = self.heap <= self.most_heap[:, None]
+        return bool(fits.all() and heap_fits.all() and not self.lacks_memory)
 
-        Those that use least CPU for their memory go first; the last of a component stays.
-        """
-        total = np.bincount(self.groups.component, self.count.sum(axis=0))
-        before = int(self.count.sum())
-        for m in np.flatnonzero(self.used_mb > self.memory + _ROUNDING_MB).tolist():
-            worth = self.slope_of[:, m] / np.maximum(self.memory_of, _TINY)
-            for g in np.argsort(worth, kind="stable").tolist():
-                while (
-                    self.used_mb[m] > self.memory[m] + _ROUNDING_MB
-                    and self.count[m, g] > 0
-                    and self.memory_of[g] > 0
-                    and total[self.groups.component[g]] > 1
-                ):
-                    self.add(m, g, -1)
-                    total[self.groups.component[g]] -= 1
-        return before - int(self.count.sum())
+    @property
+    def lacks_memory(self) -> bool:
+        """Whether a machine holds more than its memory."""
+        return bool((self.used_mb > self.memory + _ROUNDING_MB).any())
 
     def placement(self) -> Placement:
         """Every instance on its machine; one worker per topology and machine."""

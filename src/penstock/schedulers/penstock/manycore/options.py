@@ -36,10 +36,11 @@ class Options:
         #: The most tuples/s that a thread of each type takes, shape (C, T); 0 where it cannot run.
         self.thread_rate = _thread_rates(costs)
         self._classes: dict[tuple[int, int], SizeClasses] = {}
-        self._keyed = {
-            s.target for s in self.problem.streams if s.grouping is Grouping.FIELDS and s.keys
-        }
-        self._estimates = {c: self._estimate(c) for c in sorted(self._keyed)}
+        #: Components whose instances differ by the keys that they get, shape (C,).
+        self.keyed = np.zeros(len(self.most), dtype=np.bool_)
+        for stream in self.problem.streams:
+            self.keyed[stream.target] |= stream.grouping is Grouping.FIELDS and bool(stream.keys)
+        self._estimates = {c: self._estimate(c) for c in np.flatnonzero(self.keyed).tolist()}
 
     def classes(self, c: int, count: int) -> SizeClasses:
         """The instances of a component when there are so many."""

@@ -13,7 +13,7 @@ instances that have their places. Cost of a step: a programme of components x ma
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
@@ -21,7 +21,7 @@ from scipy.optimize import linprog
 
 from penstock.evaluate.capacity import BYTES_PER_MEGABIT, Capacity
 from penstock.evaluate.terms import held_table
-from penstock.model.arrays import BoolMatrix, BoolVector, FloatMatrix, FloatVector
+from penstock.model.arrays import BoolMatrix, BoolVector, FloatMatrix, FloatVector, IntVector
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
 from penstock.model.topology import Grouping
@@ -55,8 +55,11 @@ class PartsProgramme:
     bytes_per_s: FloatVector
     #: Points per tuple/s that crosses, shape (C, M).
     remote: FloatMatrix
-    #: Components whose parts may change, shape (C,).
+    #: Components whose parts may change, and the topology of each, shape (C,).
     moves: BoolVector
+    topology_of: IntVector
+    #: Topologies that a machine may serve, shape (M,).
+    slots: FloatVector
 
     @classmethod
     def before_instances(cls, problem: Problem) -> PartsProgramme:
@@ -110,6 +113,8 @@ class PartsProgramme:
             flow=flow,
             bytes_per_s=flow * np.array([s.tuple_bytes for s in streams]),
             remote=problem.e_remote[:, cluster.type_of],
+            topology_of=problem.topology_of,
+            slots=cluster.per_type("slots", np.inf)[cluster.type_of],
             **parts,
         )
 
@@ -142,6 +147,24 @@ class PartsProgramme:
                 if trust < _LEAST_TRUST:
                     break
         return parts
+
+    def within_slots(self, parts: FloatMatrix) -> FloatMatrix:
+        """Near these parts, those with no more topologies on a machine than it has slots."""
+        topologies = int(self.topology_of.max()) + 1
+        points = np.zeros((topologies, len(self.room)))
+        np.add.at(points, self.topology_of, self.work * parts)
+        rank = np.argsort(np.argsort(-points, axis=0, kind="stable"), axis=0)
+        allowed = self.may_run & ((points > 0) & (rank < self.slots))[self.topology_of]
+        # A topology that would have no place at all keeps those it has.
+        allowed |= self.may_run & ~allowed.any(axis=1, keepdims=True)
+        if np.array_equal(allowed & (parts > 0), self.may_run & (parts > 0)):
+            return parts
+        narrowed = replace(self, may_run=allowed)
+        inside = np.where(allowed, parts, 0.0)
+        total = inside.sum(axis=1, keepdims=True)
+        even = narrowed.even_parts()
+        inside = np.divide(inside, total, out=even, where=total > 0)
+        return narrowed.improved(inside)
 
     def fill(self, parts: FloatMatrix) -> float:
         """How full the fullest machine, thread or card is at scale 1."""

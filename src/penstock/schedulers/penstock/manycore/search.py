@@ -26,7 +26,9 @@ from penstock.schedulers.penstock.manycore.costs import Costs, kept_on_machines
 from penstock.schedulers.penstock.manycore.counts import CLOSE, CountSearch
 from penstock.schedulers.penstock.manycore.deal import deal, deal_by_parts, round_spread
 from penstock.schedulers.penstock.manycore.machines import InstanceGroups, Machines
+from penstock.schedulers.penstock.manycore.packing import pack
 from penstock.schedulers.penstock.manycore.parts import PartsProgramme
+from penstock.schedulers.penstock.manycore.recount import recounted
 from penstock.schedulers.penstock.manycore.shares import fit_shares
 from penstock.schedulers.penstock.manycore.sizes import SizeClasses
 from penstock.schedulers.penstock.manycore.type_programme import TypeSolution
@@ -40,15 +42,11 @@ _MOST_TRIALS, _FEWEST_TRIALS, _TRIAL_WORK = 60, 6, 1e5
 _CORRECTIONS = 6
 _FACTORS = (1.1, 1.25, 1.5, 2.0, 0.9)
 _GOOD_ENOUGH = 0.99
-#: Memory left for what packing wastes on a machine, over that of a mean instance: what is tried
-#: after another amount, if instances had to be shed then, and if none.
-_WASTE_AFTER = {
-    (0.0, True): 1.0,
-    (1.0, False): 0.5,
-    (1.0, True): 1.6,
-    (0.5, False): 0.25,
-    (0.5, True): 0.75,
-}
+#: Below this part of the scale of their counts, instances are packed onto machines with more care.
+_PACKED_WELL = 0.97
+#: Memory of every machine left for what packing wastes, over that of a mean instance; more is
+#: left while packing leaves instances out.
+_WASTE = (0.0, 0.1, 0.25, 0.5, 1.0)
 #: Steps of moving instances; each costs groups x machines.
 _STEPS = 4000
 _WORK = 1.5e7
@@ -93,13 +91,17 @@ class ManyCoreSearch:
             programme = PartsProgramme.before_instances(problem)
             parts = programme.even_parts()
             if programme.movement_binds(parts, bound.scale):
-                self.parts = parts = programme.improved(parts)
+                self.parts = parts = programme.within_slots(programme.improved(parts))
         self.costs = Costs.of(problem, parts, weighted=weighted)
         self.counts = CountSearch(self.costs, bound, budget)
         #: Instances of components with shares over those that full threads would take.
         self.spare = 1.0
-        #: Instances that were taken off machines for want of memory.
-        self.shed = 0
+        #: The scale of the counts before: with more memory left alone no plan carries more.
+        self.at_most = np.inf
+        #: Whether memory was short when machines were filled.
+        self.is_tight = False
+        #: Whether instances that were dealt evenly had room.
+        self.is_legal = True
 
     @property
     def rounds(self) -> int:
@@ -109,23 +111,27 @@ class ManyCoreSearch:
     def run(self) -> ManyCorePlan | None:
         """The best plan found, judged by the cost model."""
         best: ManyCorePlan | None = None
-        waste: float | None = 0.0
-        while waste is not None:
+        self.at_most = np.inf
+        for waste in _WASTE:
             self.counts.begin(waste * float(self.costs.memory_mb.mean()))
-            self.shed = 0
-            found = self._run_once()
-            if found is not None and (best is None or found.scale > best.scale):
+            found = self._run_once(0.0 if best is None else best.scale)
+            if found is None:
+                break
+            if best is None or found.scale > best.scale:
                 best = found
-            # Where packing wasted more than was left for it, more is left, then a little less.
-            after = _WASTE_AFTER.get((waste, self.shed > 0))
-            waste = None if self.budget.spent(self.counts.rounds) else after
+            good = best.scale >= self.at_most * _GOOD_ENOUGH
+            if good or not self.is_tight or self._is_stopped():
+                break
         return best
 
-    def _run_once(self) -> ManyCorePlan | None:
-        found = self.counts.run()
-        if found is None:
+    def _run_once(self, in_hand: float) -> ManyCorePlan | None:
+        """A plan; ``None`` where there is none better than the scale in hand."""
+        found = self.counts.run(self.at_most)
+        if found is None or found[0] <= in_hand:
             return None
-        scale, options, solution = found
+        self.at_most, options, solution = found
+        scale = self.at_most
+        self.is_tight = bool((solution.memory_price > 0).any())
         best: Judged | None = None
         for spare in _SPARE if self.costs.weighs.any() else _SPARE[:1]:
             self.spare = spare
@@ -133,12 +139,16 @@ class ManyCoreSearch:
             if best is None or tried.scale > best.scale:
                 best = tried
                 self.on_plan(best.placement)
-            if self.shed or best.scale >= scale * _GOOD_ENOUGH:
+            if best.scale >= scale * _GOOD_ENOUGH or self.is_tight:
                 break
         assert best is not None
-        if self.shed:  # the counts are too many for the machines' memory
-            return ManyCorePlan(best.placement, best.scale, scale)
-        best = self._refined(best, options, scale)
+        if best.scale < scale * _PACKED_WELL:
+            packed = self._judged(self._packed(options, solution, scale))
+            if packed.scale > best.scale:
+                best = packed
+                self.on_plan(best.placement)
+        if self.is_legal:  # else the counts are too many for the machines' memory
+            best = self._refined(best, options, scale)
         return ManyCorePlan(best.placement, best.scale, scale)
 
     def _refined(self, best: Judged, options: list[list[SizeClasses]], scale: float) -> Judged:
@@ -200,6 +210,7 @@ class ManyCoreSearch:
     def _place(
         self, options: list[list[SizeClasses]], solution: TypeSolution, scale: float
     ) -> Machines:
+        """Instances dealt evenly, then moved until nothing relieves the fullest machine."""
         if self.parts is not None:
             groups, by_type = self._groups(options, self._by_parts(solution, self.parts, scale))
             count = deal_by_parts(groups, by_type.sum(axis=1), self.parts, scale)
@@ -208,7 +219,17 @@ class ManyCoreSearch:
             count = deal(groups, by_type, scale)
         machines = Machines(groups, count)
         self._balance(machines)
+        self.is_legal = machines.is_legal
+        self.is_tight |= machines.lacks_memory
         return machines
+
+    def _packed(
+        self, options: list[list[SizeClasses]], solution: TypeSolution, scale: float
+    ) -> Machines:
+        """Instances packed onto the machines of their types; what has no room ends."""
+        groups, by_type = self._groups(options, solution)
+        count = pack(groups, by_type, scale, self._is_stopped)
+        return recounted(Machines(groups, count), self.counts.options)
 
     def _by_parts(self, solution: TypeSolution, parts: FloatMatrix, scale: float) -> TypeSolution:
         """The solution with parts and instances of components with shares by :mod:`.parts`."""
@@ -223,10 +244,12 @@ class ManyCoreSearch:
         )
         return replace(solution, part=part, instances=number)
 
+    def _is_stopped(self) -> bool:
+        return self.budget.spent(self.counts.rounds)
+
     def _balance(self, machines: Machines) -> None:
         steps = int(min(_STEPS, 50 + _WORK / machines.count.size))
         balance(machines, steps, self.counts.spent)
-        self.shed += machines.shed()
 
     def _groups(
         self, options: list[list[SizeClasses]], solution: TypeSolution

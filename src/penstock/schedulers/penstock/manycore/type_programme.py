@@ -44,10 +44,12 @@ class TypeSolution:
 
 @dataclass(frozen=True)
 class _OptionColumns:
-    """The weight of an option, and for each class its first column and the types it fits."""
+    """The weight of an option, and its first column: one for each class and type that it fits."""
 
     weight: int
-    classes: list[tuple[int, IntVector]]
+    first: int
+    classes: IntVector
+    types: IntVector
 
 
 @dataclass(frozen=True)
@@ -152,20 +154,16 @@ class TypeProgramme:
         if not fits.any(axis=1).all():
             return None
         weight = self._new_columns(np.zeros(1))
-        cells = []
-        for k in range(len(option.mean)):
-            where = np.flatnonzero(fits[k])
-            points = needed[k, where]
-            first = self._new_columns(_TIE * points / total)
-            column = first + np.arange(len(where))
-            self._take(where, column, points, c, float(option.mean[k]))
-            row = np.full(len(where) + 1, len(self._equal_right))
-            self._equal_right.append(0.0)
-            self._equal.append(
-                (row, np.append(column, weight), np.append(np.ones(len(where)), -option.counts[k]))
-            )
-            cells.append((first, where))
-        return _OptionColumns(weight, cells)
+        classes, where = np.nonzero(fits)
+        points = needed[classes, where]
+        column = self._new_columns(_TIE * points / total) + np.arange(len(where))
+        self._take(where, column, points, c, option.mean[classes])
+        # Instances of each class on all types are as many as the weight of the option says.
+        row = len(self._equal_right) + np.arange(len(option.mean))
+        self._equal_right += [0.0] * len(row)
+        self._equal.append((row[classes], column, np.ones(len(where))))
+        self._equal.append((row, np.full(len(row), weight), -option.counts.astype(np.float64)))
+        return _OptionColumns(weight, int(column[0]), classes, where)
 
     def _add_shared(self, c: int) -> _SharedColumns | None:
         """Columns: part of the input on each type, then instances there."""
@@ -179,8 +177,8 @@ class TypeProgramme:
         work = costs.e[c, types[where]] * problem.visits[c] * self.scale
         part = self._new_columns(_TIE * work / self._cpu_total) + np.arange(len(where))
         instances = self._new_columns(_TIE * met[where] / self._cpu_total) + np.arange(len(where))
-        self._take(where, part, work, c, float(problem.visits[c]), memory=False)
-        self._take(where, instances, met[where], c, 0.0)
+        self._take(where, part, work, c, np.full(len(where), problem.visits[c]), memory=False)
+        self._take(where, instances, met[where], c, np.zeros(len(where)))
         one = len(self._equal_right)
         self._equal_right.append(1.0)
         self._equal.append((np.full(len(where), one), part, np.ones(len(where))))
@@ -199,7 +197,7 @@ class TypeProgramme:
             self._entries.append((row, columns, np.full(len(columns), sign)))
 
     def _take(
-        self, where: IntVector, column: IntVector, points: FloatVector, c: int, rate: float,
+        self, where: IntVector, column: IntVector, points: FloatVector, c: int, rate: FloatVector,
         *, memory: bool = True,
     ) -> None:  # fmt: skip
         """What columns take from the rows of their types."""
@@ -209,10 +207,10 @@ class TypeProgramme:
             mine = has_memory[where]
             size = np.full(int(mine.sum()), self.costs.memory_mb[c])
             self._entries.append((count + where[mine], column[mine], size))
-        mine = has_nic[where]
-        if rate > 0 and mine.any():
+        mine = has_nic[where] & (rate > 0)
+        if mine.any():
             for block, per_tuple in ((2, self.costs.bytes_out[c]), (3, self.costs.bytes_in[c])):
-                size = np.full(int(mine.sum()), per_tuple * rate * self.scale)
+                size = per_tuple * rate[mine] * self.scale
                 self._entries.append((block * count + where[mine], column[mine], size))
 
     def _new_columns(self, cost: FloatVector) -> int:
@@ -248,7 +246,10 @@ class TypeProgramme:
                 spread.append(())
                 continue
             weights.append(np.array([-1.0 if own is None else x[own.weight] for own in place]))
-            spread.append(tuple(self._spread_of(own, x) for own in place))
+            options = self.options[c]
+            spread.append(
+                tuple(self._spread_of(o, own, x) for o, own in zip(options, place, strict=True))
+            )
         paid = np.maximum(prices[: 4 * len(self.types)], 0.0).reshape(4, -1)
         memory_price = np.zeros(types)
         memory_price[self.types] = paid[1]
@@ -256,11 +257,14 @@ class TypeProgramme:
             float(x[0]), tuple(weights), tuple(spread), part, instances, paid, memory_price
         )
 
-    def _spread_of(self, columns: _OptionColumns | None, x: FloatVector) -> FloatMatrix:
-        classes = [] if columns is None else columns.classes
-        matrix = np.zeros((len(classes), self.costs.e.shape[1]))
-        for k, (first, where) in enumerate(classes):
-            matrix[k, self.types[where]] = x[first : first + len(where)]
+    def _spread_of(
+        self, option: SizeClasses, columns: _OptionColumns | None, x: FloatVector
+    ) -> FloatMatrix:
+        if columns is None:
+            return np.zeros((0, self.costs.e.shape[1]))
+        matrix = np.zeros((len(option.mean), self.costs.e.shape[1]))
+        number = x[columns.first : columns.first + len(columns.types)]
+        matrix[columns.classes, self.types[columns.types]] = number
         return matrix
 
 
