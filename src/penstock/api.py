@@ -21,13 +21,15 @@ from penstock.engines import Engine
 from penstock.engines.spark.planning import SCHEDULER as SPARK_SCHEDULER
 from penstock.engines.spark.planning import as_spark_runs_it
 from penstock.errors import Finding, ForeignSchedulerError, InputError, UnknownNameError, shown
+from penstock.evaluate.assess import Assessment
 from penstock.evaluate.bound import Bound, hottest_key_in_words, upper_bound
 from penstock.evaluate.capacity import capacity
-from penstock.evaluate.predict import RATE_ASKED_FOR, predict
+from penstock.evaluate.predict import OPTIMAL_WITHIN, RATE_ASKED_FOR, predict
+from penstock.evaluate.terms import term_violations
 from penstock.files.store import load
 from penstock.inputs import Source, is_folder, natural_cluster, resolved, terms_from
 from penstock.model.cluster import Cluster
-from penstock.model.outcome import RATE, Outcome
+from penstock.model.outcome import RATE, Outcome, Shortfall
 from penstock.model.placement import Placement
 from penstock.model.plan import Contingency, Plan, Scalar
 from penstock.model.problem import Problem, build
@@ -219,26 +221,29 @@ def _planned(
     seconds = time.perf_counter() - started
     if impossible is not None and not outcome.feasible:  # all together; some of them may fit
         outcome = replace(outcome, impossible=impossible)
-    if outcome.placement is None:
+    placement = outcome.placement
+    if placement is None:
         return Planned(scheduler, problem, None, outcome, None, bound, seconds)
     # The scheduler's own bound counts where it is tighter; more than was asked for nobody wants.
     bounds = [(bound.scale, bound.kind)] if bound else []
     asked = problem.scale_asked
-    if asked is not None and capacity(problem, outcome.placement).scale >= asked:
+    if asked is not None and capacity(problem, placement).scale >= asked:
         bounds.append((asked, RATE_ASKED_FOR))
     if outcome.bound_scale is not None:
         bounds.append((outcome.bound_scale, outcome.bound_kind))
     predicted, judged = predict(
-        problem, outcome.placement, *min(bounds, key=lambda b: b[0], default=(None, ""))
+        problem, placement, *min(bounds, key=lambda b: b[0], default=(None, ""))
     )
+    if not outcome.missed:
+        outcome = replace(outcome, missed=_left_undone(problem, placement, judged))
     made = Plan(
         problem=problem,
-        placement=outcome.placement,
+        placement=placement,
         scheduler=scheduler,
         parameters=_settings(chosen),
         seed=seed,
         predicted=predicted,
-        notes=(*notes, *outcome.notes, *_note_on_counts(problem, outcome.placement)),
+        notes=(*notes, *outcome.notes, *_note_on_counts(problem, placement)),
     )
     return Planned(scheduler, problem, made, outcome, judged, bound, seconds)
 
@@ -370,6 +375,20 @@ def _as_type_of(scheduler: str, parameter: schedulers.Parameter, value: Scalar) 
         message = f"{scheduler}: {parameter.name} must be {words}, not {shown(value)}"
         raise InputError(message) from None
     return value
+
+
+def _left_undone(
+    problem: Problem, placement: Placement, judged: Assessment | None
+) -> tuple[Shortfall, ...]:
+    """What the terms ask for and a scheduler that does not plan by them does not do."""
+    missed = [
+        Shortfall(broken.resource, broken.needed, broken.available, machine=broken.place)
+        for broken in term_violations(problem, placement)
+    ]
+    asked, demand = problem.scale_asked, float(problem.demand.sum())
+    if judged is not None and asked is not None and judged.scale < asked * (1 - OPTIMAL_WITHIN):
+        missed.append(Shortfall(RATE, asked * demand, judged.scale * demand))
+    return tuple(missed)
 
 
 def _settings(scheduler: Scheduler) -> dict[str, Scalar]:

@@ -27,7 +27,7 @@ from penstock.report.story import Findings, Rival, build
 from penstock.report.trust import costs_origin
 from penstock.schedulers.base import Budget
 from penstock.simulate.compiled import has_numba
-from penstock.simulate.load_curve import LoadCurve, load_curve
+from penstock.simulate.load_curve import DEFAULT_LOADS, LoadCurve, load_curve
 from penstock.simulate.scenario import Scenario
 from penstock.simulate.variants import offering, shortened
 
@@ -37,6 +37,8 @@ DEFAULT_RIVALS = ("default", "rstorm", "hetero", "penstock")
 _MOST_TUPLES, _MOST_TUPLES_OF_RIVALS = 15_000_000, 4_000_000
 #: The same for all points of its load curve.
 _CURVE_TUPLES = 10_000_000
+#: A second at every load may take more, but no more than this: some minute of work.
+_MOST_CURVE_TUPLES = 50_000_000
 #: How long each scheduler may search that nobody asked for.
 _SECONDS_FOR_OTHERS = 5.0
 #: A rate counts as more from this part on; less is rounding.
@@ -278,7 +280,10 @@ def _simulated(plan: Plan, wanted: Wanted, remarks: _Remarks, tuples: int) -> Si
     scenario = offering(Scenario(), of_sustainable=LOAD)
     seconds = min(scenario.duration_s, tuples / (max(per_s, 1e-9) * wanted.runs))
     if seconds < _LEAST_SECONDS:
-        remarks("not simulated, because of its high rate: penstock simulate does it, with patience")
+        remarks(
+            f"the plan of {plan.scheduler} is not simulated here, because of its high rate: "
+            "penstock simulate does it, with patience"
+        )
         return None
     if seconds < scenario.duration_s:
         scenario = shortened(scenario, round(seconds, 1))
@@ -290,8 +295,9 @@ def _simulated(plan: Plan, wanted: Wanted, remarks: _Remarks, tuples: int) -> Si
 
 
 def _load_curve(plan: Plan, wanted: Wanted) -> LoadCurve | None:
-    """Latency at several loads; ``None`` where there is nothing to simulate with."""
-    if not has_numba():
+    """Latency at several loads; ``None`` without numba, or where a second takes too long."""
+    per_s = sum(DEFAULT_LOADS) * (plan.predicted.throughput_per_s or 0.0)
+    if not has_numba() or per_s * _LEAST_SECONDS > _MOST_CURVE_TUPLES:
         return None
     return load_curve(
         plan.problem, plan.placement, tuples=_CURVE_TUPLES, seed=wanted.seed, stop=wanted.stop

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ import pytest
 from penstock.api import Planned
 from penstock.cli import plan as plan_module
 from penstock.model.outcome import Outcome, Shortfall
+
+CLICKSTREAM = Path(__file__).parents[1] / "fixtures" / "clickstream"
 
 
 @pytest.mark.parametrize(
@@ -111,6 +114,38 @@ def test_a_rate_that_was_not_found_is_1_and_the_best_plan_is_kept(run, more):
     assert "not found: 1,215 tuples/s asked for" in err
     assert "no plan can exceed 1,219" in err
     assert json.loads(Path("plan.json").read_text())["format"] == "penstock/plan"
+
+
+def test_a_rate_that_another_scheduler_does_not_carry_is_1_and_its_plan_is_kept(run):
+    """Ours carries 1,164 tuples/s here (README)."""
+    code, _, err = run("plan -e linear -c nasiri-small --carry 1150 -s default -o plan.json")
+    assert code == 1
+    assert "not found: 1,150 tuples/s asked for, the plan of default carries" in err
+    assert Path("plan.json").exists()
+
+
+def test_a_term_that_another_scheduler_does_not_keep_is_1(run):
+    code, _, err = run("plan -e linear -c nasiri-small --avoid M1-1 -s default")
+    assert code == 1
+    assert "the plan of default breaks limits that were asked for; -s penstock keeps them" in err
+
+
+def test_what_a_plan_could_carry_beyond_the_rate_asked_for_has_its_thousands_apart(run):
+    """The plan of the README carries 1,164 tuples/s."""
+    _, out, _ = run("plan -e linear -c nasiri-small --carry 1000")
+    assert "limited by        the rate asked for; it could carry 1,164 tuples/s" in out
+
+
+def test_what_going_on_could_gain_is_a_number_people_read(run):
+    """Three threads of sink-db carry some 50,000 of 463,775 tuples/s: not 8.3e+02 % more."""
+    clicks = (CLICKSTREAM / "clicks.yaml").read_text(encoding="utf-8")
+    few = clicks.replace("  sink-db:\n", "  sink-db:\n    instances: 3\n")
+    Path("few.yaml").write_text(few, encoding="utf-8")
+    files = f"-c {CLICKSTREAM / 'cluster.yaml'} -p {CLICKSTREAM / 'profile.yaml'}"
+    code, out, err = run(f"plan few.yaml {files} --counts-from topology --no-if-lost")
+    assert code == 0, err
+    (note,) = [line for line in out.splitlines() if "going on can gain" in line]
+    assert re.fullmatch(r".* can gain at most 8\d\d %", note)
 
 
 def test_no_plan_in_json_has_the_shortfalls(run):

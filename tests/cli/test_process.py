@@ -122,6 +122,15 @@ def terminal(command: str, **environment: str) -> str:
     return seen.decode()
 
 
+def test_without_a_terminal_no_line_is_broken_however_long():
+    """Who greps for a note wants it whole."""
+    code = (
+        "from penstock.cli.output import show; from rich.text import Text; show(Text('word ' * 99))"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert told.stdout == 99 * "word " + "\n"
+
+
 def test_colour_and_bars_are_for_terminals_and_no_color_is_honoured():
     colour = re.compile(r"\x1b\[[0-9;]*3[0-7]m")
     seen = terminal("plan -s hetero -e linear")

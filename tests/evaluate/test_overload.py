@@ -10,7 +10,7 @@ from tests.builders import all_on, cluster, place, profile, topology
 from tests.model.strategies import placed
 
 from penstock.evaluate.capacity import capacity
-from penstock.evaluate.overload import overload
+from penstock.evaluate.overload import Overload, overload
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem, build
 
@@ -152,3 +152,8 @@ def test_more_offered_is_never_less_at_the_spouts(case: Case):
     less = overload(problem, placement, offered_scale=2 * scale).arriving_per_s[spouts]
     more = overload(problem, placement, offered_scale=4 * scale).arriving_per_s[spouts]
     np.testing.assert_allclose(more, 2 * less, rtol=1e-9)
+
+
+def test_what_the_iteration_leaves_open_is_no_queue():
+    found = Overload(2.0, 1.0, "", (), np.array([100.0, 50.0]), np.array([90.0, 50 - 1e-8]), True)
+    assert found.backlog_per_s.tolist() == [10.0, 0.0]

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from io import StringIO
+
 import pytest
+from rich.console import Console
 from tests.builders import all_on, cluster, place, profile, topology
 
 from penstock.evaluate.purchase import purchase
 from penstock.model.problem import build
+from penstock.model.topology import Grouping
+from penstock.report.offered import purchase_view
 
 
 def test_the_bound_says_how_many_at_least_and_the_plans_own_gap_how_many_likely():
@@ -45,3 +50,17 @@ def test_no_number_of_machines_helps_where_one_instance_is_the_limit():
     problem = build(topology("a", a={"max_instances": 1}), cluster(M1=1), profile(a=1.0))
     (need,) = purchase(problem, all_on(problem), 150.0).needs
     assert (need.at_least, need.likely) == (None, None)
+
+
+def test_a_key_that_no_number_of_machines_carries_is_named():
+    """One key: all of b's tuples go to one instance, one thread of 100 points, 100 tuples/s."""
+    fields = {"grouping": Grouping.FIELDS, "fields": ("user",), "keys": 1, "key_skew": 0.0}
+    keyed = topology("a>b", streams={"a>b": fields})
+    problem = build(keyed, cluster(M1=2), profile(a=0.1, b=1.0))
+    found = purchase(problem, all_on(problem), 150.0)
+    assert found.needs[0].at_least is None
+    assert found.hottest_key is not None
+    assert problem.labels[found.hottest_key.component] == "b"
+    console = Console(width=1000, record=True, file=StringIO())
+    console.print(purchase_view(problem, found))
+    assert "split the key, or aggregate before it" in console.export_text()

@@ -295,6 +295,18 @@ def test_every_scheduler_that_carries_more_is_compared():
     assert "hetero" in better
 
 
+def test_a_plan_too_fast_to_be_simulated_here_says_whose_and_has_no_curve(monkeypatch):
+    """100 points at 1e-7 a tuple: 1e9 tuples/s; a second at six loads would take an hour."""
+    monkeypatch.setattr(reports, "load_curve", lambda *_, **__: pytest.fail("simulated"))
+    problem = build_problem(topology("a"), cluster(M1=1), profile(a=1e-7))
+    told = api.plan(problem, "hetero").plan
+    assert told is not None
+    found = reports.report_on_plan(told, reports.Wanted(schedulers=()))
+    assert found.simulation is None
+    assert found.load_curve is None
+    assert [text for text in found.remarks if text.startswith("the plan of hetero is not simul")]
+
+
 def test_a_plan_that_breaks_limits_is_not_one_that_carries_more():
     """default spreads its two instances, also over the machine that is to be avoided."""
     graph = topology("a", a={"instances": 2})

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from pathlib import Path
 
 import pytest
 from py4j.protocol import Py4JNetworkError
 
-from penstock.telemetry.spark_log import SparkFailed, SparkLog, failures_name_the_log
+from penstock.telemetry.spark_log import (
+    SparkFailed,
+    SparkLog,
+    failures_name_the_log,
+    start_java,
+)
 
 
 def test_a_log_of_the_callers_stays_and_one_of_our_own_only_if_it_is_kept(tmp_path: Path) -> None:
@@ -51,3 +58,23 @@ def test_an_interruption_that_breaks_off_the_talk_with_java_is_no_failure_of_spa
         interrupted()
     with pytest.raises(KeyboardInterrupt), failures_name_the_log():
         explained()
+
+
+def test_ctrl_c_while_java_starts_acts_when_java_has_told_its_port(tmp_path, monkeypatch) -> None:
+    """Before that PySpark forgets the Java that it has started, and nobody ends it."""
+    told: list[str] = []
+
+    def launch_gateway(_conf, _options):
+        os.kill(os.getpid(), signal.SIGINT)
+        told.append("port")
+
+    monkeypatch.setattr("pyspark.SparkContext._gateway", None)
+    monkeypatch.setattr("pyspark.java_gateway.launch_gateway", launch_gateway)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            start_java({}, tmp_path / "spark.log")
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert told == ["port"]

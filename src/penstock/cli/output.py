@@ -12,7 +12,7 @@ from penstock.errors import Finding, InputError
 from penstock.files.writer import write_text as write_atomically
 
 #: Without a terminal there is no width to fit into; tables must not be cut.
-_PIPE_WIDTH = 160
+_PIPE_WIDTH = 10_000
 
 
 def is_terminal() -> bool:

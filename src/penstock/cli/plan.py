@@ -176,7 +176,13 @@ def _verdict(planned: api.Planned) -> int:
     """What a plan leaves undone, told; impossible only where that is proven."""
     outcome = planned.outcome
     for missed in outcome.missed:
-        say(_not_reached(planned, missed))
+        if missed.resource == RATE:
+            say(_not_reached(planned, missed))
+    if any(missed.resource != RATE for missed in outcome.missed):
+        say(
+            f"the plan of {planned.scheduler} breaks limits that were asked for; "
+            f"-s {api.DEFAULT_SCHEDULER} keeps them"
+        )
     if outcome.feasible:
         return EXIT_DONE
     if outcome.impossible is not None:
@@ -188,8 +194,10 @@ def _verdict(planned: api.Planned) -> int:
 def _not_reached(planned: api.Planned, missed: Shortfall) -> str:
     """The best that was found beside what was asked for, and what is known beyond it."""
     asked, best = rate(missed.needed), rate(missed.available)
-    words = f"not found: {asked} {missed.resource} asked for, the best plan found carries {best}"
-    if planned.bound is None or missed.resource != RATE:
+    ours = planned.scheduler == api.DEFAULT_SCHEDULER
+    whose = "the best plan found" if ours else f"the plan of {planned.scheduler}"
+    words = f"not found: {asked} {missed.resource} asked for, {whose} carries {best}"
+    if planned.bound is None:
         return words
     most = planned.bound.scale * float(planned.problem.demand.sum())
     return f"{words}; that it is possible is not excluded (no plan can exceed {rate(most)})"

@@ -19,7 +19,7 @@ from penstock.errors import EXIT_DONE, InputError, UsageError
 from penstock.examples import load_topology, topology_names
 from penstock.files.store import load
 from penstock.model.topology import Kind, Topology
-from penstock.report.numbers import rate
+from penstock.report.numbers import counted, rate
 from penstock.telemetry.session import require_spark
 
 if TYPE_CHECKING:
@@ -224,7 +224,7 @@ class _Watch:
             each = f"{1e6 * cpu / tuples:.1f}" if tuples else "–"
             speed = rate(tuples / self.seconds) if self.seconds else "–"
             table.add_row(name, f"{tuples:,.0f}", speed, f"{cpu:.2f}", each)
-        table.caption = f"{self.batches} batches in {self.seconds:.1f} s"
+        table.caption = f"{counted(self.batches, 'batch')} in {self.seconds:.1f} s"
         table.caption_justify = "left"
         return table
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from penstock.errors import quantity
 from penstock.evaluate.assess import Assessment, assess
 from penstock.evaluate.latency import path_latency_ms
 from penstock.model.placement import Placement
@@ -35,7 +36,7 @@ def held_back_by(judged: Assessment) -> str:
     scale = agreed_scale(judged)
     if scale >= judged.sustainable_scale:
         return ""
-    most = f"it could carry {judged.sustainable_scale * demand:.6g} tuples/s"
+    most = f"it could carry {quantity(judged.sustainable_scale * demand, 4)} tuples/s"
     asked = judged.problem.scale_asked
     if asked is not None and scale >= asked:
         return f"the rate asked for; {most}"

@@ -21,6 +21,8 @@ from penstock.model.problem import Problem
 
 _MOST_ROUNDS = 500
 _CLOSE_ENOUGH = 1e-10
+#: A queue that grows by a smaller part of what arrives does not grow.
+_NO_QUEUE = 1e-9
 #: How much smaller steps get when they do not settle; much less would stop them too early.
 _CALMER = 0.8
 
@@ -41,7 +43,9 @@ class Overload:
     @property
     def backlog_per_s(self) -> FloatVector:
         """How fast each component's queues grow."""
-        return self.arriving_per_s - self.processed_per_s
+        grows = self.arriving_per_s - self.processed_per_s
+        # What the iteration leaves open is no queue.
+        return np.where(grows > _NO_QUEUE * self.arriving_per_s, grows, 0.0)
 
     def to_dict(self, problem: Problem) -> dict[str, object]:
         return {

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from penstock.evaluate.assess import assess
-from penstock.evaluate.bound import upper_bound
+from penstock.evaluate.bound import HottestKey, upper_bound
 from penstock.model.cluster import MachineType
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
@@ -47,6 +47,8 @@ class Purchase:
     offered_scale: float
     bound_scale: float
     needs: tuple[Need, ...]
+    #: The key that fills a thread before machines are short, with as many of them as are tried.
+    hottest_key: HottestKey | None = None
 
     @property
     def another_plan_may_do(self) -> bool:
@@ -65,7 +67,19 @@ def purchase(problem: Problem, placement: Placement, offered_scale: float) -> Pu
         )
         if count
     ]
-    return Purchase(offered_scale, bound, tuple(sorted(needs, key=_cheapest)))
+    is_enough = any(need.at_least is not None for need in needs)
+    key = None if is_enough else _key_that_limits(problem, offered_scale)
+    return Purchase(offered_scale, bound, tuple(sorted(needs, key=_cheapest)), key)
+
+
+def _key_that_limits(problem: Problem, offered: float) -> HottestKey | None:
+    """The key that no number of machines would carry, with plenty of every type there is."""
+    cluster = problem.cluster
+    for kind, count in zip(cluster.types, cluster.machines_per_type.tolist(), strict=True):
+        if count:
+            cluster = cluster.with_more(kind.name, MOST_BOUGHT)
+    found = upper_bound(replace(problem, cluster=cluster))
+    return found.hottest_key if found.scale < offered else None
 
 
 def _need(problem: Problem, kind: MachineType, offered: float, reached: float) -> Need:

@@ -45,4 +45,4 @@ def counted(number: int, what: str) -> str:
         return f"1 {what}"
     if what.endswith("logy"):
         return f"{number:,} {what[:-1]}ies"
-    return f"{number:,} {what}{'es' if what.endswith('s') else 's'}"
+    return f"{number:,} {what}{'es' if what.endswith(('s', 'ch')) else 's'}"

@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from penstock.evaluate.assess import Assessment
+from penstock.evaluate.bound import hottest_key_in_words
 from penstock.evaluate.overload import Overload
 from penstock.evaluate.purchase import MOST_BOUGHT, Need, Purchase
 from penstock.model.problem import Problem
@@ -56,6 +57,8 @@ def purchase_view(problem: Problem, found: Purchase) -> RenderableType:
     if not able:
         enough = f"{MOST_BOUGHT:,} more machines"
         why = "buying does not help: something other than machines is the limit"
+        if found.hottest_key is not None:
+            why = hottest_key_in_words(problem, found.hottest_key)
         return Group(Text(head), Text(f"not even {enough} of any type would carry it; {why}"))
     table = plain_table("to carry it, buy")
     for column in ("at least", "likely", "price/h"):

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import atexit
 import os
+import signal
 import subprocess
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from penstock.errors import InputError, PenstockError
@@ -95,11 +98,39 @@ def start_java(settings: Mapping[str, str], log_file: Path | None) -> None:
         # its standard input closes, however this process ends.
         process: dict[str, Any] = {"stdout": file, "stderr": file, "start_new_session": True}
         try:
-            gateway = launch_gateway(conf, process)
+            with _signals_held_back():
+                gateway = launch_gateway(conf, process)
         except PySparkRuntimeError:
             raise SparkFailed(f"Spark did not start: {log.last_line}; {log.keep()}") from None
     gateway.penstock_log = log
     SparkContext._ensure_initialized(gateway=gateway)
+
+
+@contextmanager
+def _signals_held_back() -> Iterator[None]:
+    """Ctrl-C and SIGTERM act at the end of the block; a second one acts at once.
+
+    Interrupted while it waits for Java's port, PySpark removes the folder where Java is to write
+    it, and a Java that cannot write it goes on for ever, with nobody to talk to.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    received: list[int] = []
+
+    def hold_back(number: int, _frame: FrameType | None) -> None:
+        if received:
+            raise KeyboardInterrupt
+        received.append(number)
+
+    before = {n: signal.signal(n, hold_back) for n in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+    if received:
+        signal.raise_signal(received[0])
 
 
 def current_log() -> SparkLog | None:

@@ -36,7 +36,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from penstock.errors import InputError, NotMeasuredError
+from penstock.errors import InputError, NotMeasuredError, quantity
 from penstock.evaluate.bound import upper_bound
 from penstock.evaluate.queues import load as load_of
 from penstock.evaluate.queues import mean_queue, mean_wait, mm1_queue, mm1_wait, mmc_wait
@@ -217,8 +217,13 @@ class _Wanted:
         if self.declared:
             return "operating rate: the declared demand"
         if self.bound is None or np.isinf(self.bound) or self.bound == 0.0:
-            return f"operating rate: a scale of {scale:g}; there is no bound to take a part of"
-        part = f"operating rate: a scale of {scale:g}, {scale / self.bound:.2f} of the upper bound"
+            return (
+                f"operating rate: a scale of {quantity(scale)}; there is no bound to take a part of"
+            )
+        part = (
+            f"operating rate: a scale of {quantity(scale)}, "
+            f"{scale / self.bound:.2f} of the upper bound"
+        )
         if scale == self.scale:
             return part
         first = f"at {self.scale / self.bound:.2f} of it"

@@ -28,7 +28,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from penstock.errors import InputError
+from penstock.errors import InputError, quantity
 from penstock.evaluate.bound import Bound, upper_bound
 from penstock.evaluate.capacity import capacity
 from penstock.evaluate.limits import violations
@@ -200,7 +200,8 @@ class _Run:
         if self.interrupted or not 0 < self.best_scale < self.bound * _CLOSE_ENOUGH:
             return
         more = 100.0 * (self.bound / self.best_scale - 1.0)
-        self.notes.append(f"the search ended by itself; going on can gain at most {more:.2g} %")
+        gain = f"{quantity(more, 2)} %"
+        self.notes.append(f"the search ended by itself; going on can gain at most {gain}")
 
     def _search_many_core(self) -> None:
         """Machines of many cores, uneven keys, cards: counts by programmes, then machines."""
