@@ -116,3 +116,13 @@ def test_parts_bring_together_what_talks():
     even = programme.even_parts()
     # Evenly spread, nine tenths of all tuples cross; together, the fullest machine is emptier.
     assert programme.fill(programme.improved(even)) < 0.95 * programme.fill(even)
+
+
+def test_under_terms_nothing_is_said_of_what_another_plan_could_gain():
+    """The note spoke of the plan without the terms, and contradicted the gap beside it."""
+    problem = real_problem(Setting(machines=20, skew=0.6), 9)
+    free = api.plan(problem, "penstock")
+    assert any("going on can gain" in note for note in free.outcome.notes)
+    asked = replace(problem.terms, avoid=(problem.cluster.machines[0].name,))
+    kept = api.plan(problem.with_terms(asked), "penstock")
+    assert not any("going on can gain" in note for note in kept.outcome.notes)

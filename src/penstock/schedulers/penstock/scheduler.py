@@ -119,12 +119,20 @@ class PenstockScheduler:
             from penstock.schedulers.penstock.terms.search import plan_by_terms
 
             def search(part: Problem) -> Outcome:
-                return self._carry_most(part, budget, rng)
+                # What going on could gain is another question under terms.
+                return self._carry_most(part, budget, rng, says_what_is_left=False)
 
             return plan_by_terms(problem, search, budget, rng)
         return self._carry_most(problem, budget, rng)
 
-    def _carry_most(self, problem: Problem, budget: Budget, rng: np.random.Generator) -> Outcome:
+    def _carry_most(
+        self,
+        problem: Problem,
+        budget: Budget,
+        rng: np.random.Generator,
+        *,
+        says_what_is_left: bool = True,
+    ) -> Outcome:
         """The highest rate, whatever it takes."""
         found = upper_bound(problem)
         run = _Run(problem, found, budget, rng, self)
@@ -132,6 +140,8 @@ class PenstockScheduler:
         if 0 < found.scale < np.inf:
             run.search()
         run.fall_back_on_others()
+        if says_what_is_left:
+            run.tell_what_is_left()
         return run.outcome()
 
 
@@ -153,6 +163,8 @@ class _Run:
         self.bound, self.kind = found.scale, found.kind
         self.rounds = 0
         self.interrupted = False
+        #: The many-core search ended because it no longer paid.
+        self.ended_by_itself = False
         self.notes: list[str] = []
         #: Plans of others, and those of them that are made better.
         self.others: list[Placement] = []
@@ -182,7 +194,7 @@ class _Run:
             self._search_many_core()
             if is_many_core(self.problem) and not is_seen_whole(self.problem):
                 self.interrupted = self.budget.spent(self.rounds)
-                self._tell_what_is_left()
+                self.ended_by_itself = not self.interrupted
                 return
         # As if every tuple crossed: near the truth where instances are many.
         dearest = ground.with_remote_cost() if crosses else ground
@@ -195,9 +207,10 @@ class _Run:
             self._touch_up_weighed()
         self.interrupted = self.budget.spent(self.rounds)
 
-    def _tell_what_is_left(self) -> None:
+    def tell_what_is_left(self) -> None:
         """Why the search ended, and what going on could gain."""
-        if self.interrupted or not 0 < self.best_scale < self.bound * _CLOSE_ENOUGH:
+        near = self.best_scale >= self.bound * _CLOSE_ENOUGH
+        if not self.ended_by_itself or near or self.best_scale <= 0:
             return
         more = 100.0 * (self.bound / self.best_scale - 1.0)
         gain = f"{quantity(more, 2)} %"
