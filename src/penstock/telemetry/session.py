@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.errors import Finding, InputError
 from penstock.java import find_java
+from penstock.private_folder import NotPrivate, PrivateFolder, cache_folder, scratch_folder
 from penstock.telemetry.spark_log import LOG4J, failures_name_the_log, start_java
 
 if TYPE_CHECKING:
@@ -203,20 +204,22 @@ def _java_home_for_spark(java: Path) -> Path:
     """A folder with bin/java that starts ``java`` without the unwanted argument."""
     text = _WRAPPER.format(java=shlex.quote(str(java.resolve())))
     name = f"java-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
-    for base in (_cache_folder(), Path(tempfile.gettempdir()) / f"penstock-{os.getuid()}"):
-        wrapper = base / name / "bin" / "java"
+    problems: list[Finding] = []
+    for base in (cache_folder, lambda: scratch_folder().require()):
         try:
-            if not wrapper.is_file():
-                wrapper.parent.mkdir(parents=True, exist_ok=True)
-                draft = wrapper.with_name(f"java.{os.getpid()}")
-                draft.write_text(text)
-                draft.chmod(0o755)
-                draft.replace(wrapper)
-        except OSError:
-            continue
-        return wrapper.parent.parent
-    raise InputError(f"cannot write to {_cache_folder()}; set XDG_CACHE_HOME to a folder you own")
-
-
-def _cache_folder() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "penstock"
+            home = base() / name
+            home.mkdir(parents=True, exist_ok=True)
+            folder = PrivateFolder(home / "bin")
+            # It is run: what lies there is not believed to be what we have written.
+            if folder.read("java") != text.encode():
+                folder.write("java", text.encode(), mode=0o700)
+            if not os.access(folder.path / "java", os.X_OK):
+                (folder.path / "java").chmod(0o700)
+        except NotPrivate as error:
+            problems += error.findings
+        except OSError as error:
+            problems.append(Finding(f"cannot be written: {error.strerror}", str(error.filename)))
+        else:
+            return home
+    problems.append(Finding("set XDG_CACHE_HOME to a folder that only you can write to"))
+    raise InputError(*problems)
