@@ -27,6 +27,7 @@ from penstock.errors import Finding, InputError
 from penstock.java import find_java
 from penstock.private_folder import NotPrivate, PrivateFolder, cache_folder, scratch_folder
 from penstock.telemetry.spark_log import LOG4J, failures_name_the_log, start_java
+from penstock.telemetry.spark_secret import authentication
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -97,11 +98,15 @@ def spark_session(
         os.environ["JAVA_HOME"] = str(java_home)
         # Without it executors take the first python on their PATH, which may lack pyarrow.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        if not {"", str(Path.cwd())} & set(sys.path):
+            # Workers look for modules where we do: not in the current folder, which is anybody's.
+            os.environ.setdefault("PYTHONSAFEPATH", "1")
         log4j = Path(scratch) / "log4j2.properties"
         log4j.write_text(LOG4J)
         java = _SHORT_JAVA_OPTIONS if short else _JAVA_OPTIONS
         settings = {"spark.master": master, "spark.app.name": "penstock"}
         settings |= _defaults(master, driver_memory, log4j, scratch, java)
+        settings |= authentication(master)
         settings |= config or {}
         with failures_name_the_log():
             spark = _start(settings, log_file)
