@@ -94,8 +94,9 @@ def test_helpers_are_not_taken_from_the_current_folder(runtime, tmp_path, monkey
     theirs.mkdir(parents=True)
     (theirs / "__init__.py").write_text("open('was-run', 'w').close()\n")
     monkeypatch.chdir(theirs.parent)
-    with undertaker(scratch_folder().make_folder("lab-unit-")):
-        pass
+    folder = scratch_folder().make_folder("lab-unit-")
+    with undertaker(folder):
+        scratch_folder().remove_folder(folder)
     with pytest.raises(PenstockError, match="KeyError"):
         keeper.up("no-such-engine", "10")
     assert not (theirs.parent / "was-run").exists()

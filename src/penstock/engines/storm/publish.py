@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from penstock.change.guard import differences, places_of
@@ -54,7 +54,7 @@ class Publisher:
     keep: Callable[[Receipt], None]
     wait_s: int = 2
     within_s: float = 120.0
-    permission: Permission = Permission()
+    permission: Permission = field(default_factory=Permission)
     #: By host, machine or supervisor id, as given when the snapshot was taken.
     machine_types: Mapping[str, str] | None = None
     clock: Callable[[], float] = time.time
