@@ -7,6 +7,7 @@ import pytest
 
 from penstock.engines import keeper
 from penstock.files.store import load
+from penstock.private_folder import runtime_folder, scratch_folder
 
 CODE = """
 streams = {"read": "value bigint", "double": "value bigint"}
@@ -108,14 +109,13 @@ def test_no_lab_is_up(run, monkeypatch, tmp_path):
 def test_a_file_of_a_dead_lab_is_cleaned_up(run, monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     path = keeper.lab_file("spark")
-    left = tmp_path / "penstock-lab-spark-abc"
-    left.mkdir()
-    dead = {"engine": "spark", "keeper": 2**22 + 1, "machines": "40", "notes": []}
-    path.write_text(json.dumps(dead | {"folder": str(left)}), encoding="utf-8")
+    left = scratch_folder().make_folder("lab-spark-")
+    dead = {"engine": "spark", "keeper": 2**22 + 1, "started": "", "machines": "40", "notes": []}
+    runtime_folder().write(path.name, json.dumps(dead | {"folder": str(left)}).encode())
     assert run("lab status")[0] == 1
     assert not path.exists()
     assert not left.exists()
-    path.write_text("{", encoding="utf-8")
+    runtime_folder().write(path.name, b"{")
     assert run("lab status")[0] == 1
     assert not path.exists()
 

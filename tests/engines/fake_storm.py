@@ -37,6 +37,8 @@ class FakeStorm:
         self.busy = 0
         self.grouping = "shuffle"
         self.settings: dict[str, Any] = {}
+        #: What the storm.yaml of whoever asks says.
+        self.own_settings: dict[str, Any] = {PLAN_FILE: str(plan_file)}
         self.asked: list[tuple[str, dict[str, Any]]] = []
         #: Other topologies that are there, by name, with why Nimbus does not tell of them, or "".
         self.others: dict[str, str] = {}
@@ -73,6 +75,9 @@ class FakeStorm:
             ],
             "settings": {"storm.scheduler": self.scheduler, PLAN_FILE: str(self.plan_file)},
         }
+
+    def _own_settings(self) -> Any:
+        return self.own_settings
 
     def _machines(self) -> Any:
         return {

@@ -9,7 +9,15 @@ import signal
 import sys
 from pathlib import Path
 
+from pyspark import SparkContext
 from tests.builders import profile
+from tests.engines.listeners import (
+    lets_strangers_in,
+    listeners,
+    open_to_others,
+    secret_on_a_command_line,
+    tree_of,
+)
 from tests.engines.test_spark_run import state_of, text_files
 
 from penstock import api, examples
@@ -25,6 +33,7 @@ from penstock.engines.spark.standalone import start_lab
 from penstock.files.store import save
 
 BATCHES = 7
+_DAEMONS = ("deploy.master.Master", "deploy.worker.Worker", "CoarseGrainedExecutorBackend")
 REPLACED_AFTER, KILLED_AFTER = 2, 4
 
 
@@ -32,6 +41,22 @@ def plan_for(graph, machines):
     cluster = lab_cluster(machines)
     known = profile(on=tuple(t.name for t in cluster.types), spout=0.01, split=0.01, count=0.01)
     return api.plan(api.problem(graph, cluster, known, engine=Engine.SPARK), "proportional").plan
+
+
+def what_listens(lab):
+    """Of all parts of a running cluster: who gets in, from here and from elsewhere."""
+    everything = tree_of([os.getpid()])
+    secret = json.loads((lab.folder / "spark-secret.json").read_text())["secret"]
+    of_spark = [one for one in listeners(everything) if any(name in one[2] for name in _DAEMONS)]
+    driver = int(SparkContext._active_spark_context.getConf().get("spark.driver.port"))
+    of_spark.append(("127.0.0.1", driver, "driver"))
+    return {
+        "open_to_others": open_to_others(everything),
+        "daemons": sorted(name for name in _DAEMONS if any(name in one[2] for one in of_spark)),
+        "lets_strangers_in": [one for one in of_spark if lets_strangers_in(*one[:2])],
+        "secret_shown_by_ps": secret_on_a_command_line(secret),
+        "secret_mode": (lab.folder / "spark-secret.json").stat().st_mode & 0o777,
+    }
 
 
 def main(folder: Path) -> None:
@@ -42,11 +67,13 @@ def main(folder: Path) -> None:
     machines = parse_machines("60,40", cores=2)
     path = folder / "plan.json"
     save(plan_for(graph, machines), path)
-    said, seen = [], []
+    said, seen, listening = [], [], {}
     with lab_of("test", machines, warm_up_s=600) as lab:
 
         def see(batch):
             seen.append(batch)
+            if not listening:
+                listening.update(what_listens(lab))
             if len(seen) == REPLACED_AFTER:
                 save(plan_for(graph, machines[:1]), path)
             elif len(seen) == REPLACED_AFTER + 1:
@@ -68,6 +95,7 @@ def main(folder: Path) -> None:
         "exact": state_of(folder / "run", "count") == dict(words),
         "left": [str(f) for h in lab.held.values() for f in h.group.folders if f.exists()],
         "folder_left": lab.folder.exists(),
+        **listening,
     }
     sys.stdout.write(json.dumps(facts))
 

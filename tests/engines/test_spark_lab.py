@@ -29,3 +29,8 @@ def test_a_run_under_a_plan(tmp_path):
         "lost m2: going on with the rest, which carries 60 % of what the plan did",
     ]
     assert (facts["left"], facts["folder_left"]) == ([], False)
+    assert len(facts["daemons"]) == 3
+    assert facts["open_to_others"] == []
+    assert facts["lets_strangers_in"] == []
+    assert facts["secret_shown_by_ps"] == []
+    assert facts["secret_mode"] == 0o600

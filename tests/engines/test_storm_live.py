@@ -3,11 +3,14 @@
 import json
 import os
 import time
+from pathlib import Path
 
 import pytest
+from tests.engines.listeners import listeners, open_to_others, secret_on_a_command_line, tree_of
 from tests.engines.storm_lab import LARGE, MACHINES, SMALL, storm_lab, until
 
 from penstock.cli.main import main
+from penstock.engines.storm.bridge import BridgeError, open_bridge
 from penstock.engines.storm.faults import kill_machine
 from penstock.engines.storm.from_nimbus import seen_by_nimbus
 from penstock.engines.storm.home import StormMissing, find_home, plugin_jar, require_java
@@ -17,6 +20,7 @@ from penstock.files.store import load, save
 from penstock.model.profile import Cost, Profile
 
 pytestmark = pytest.mark.storm
+_WITHOUT_PASSWORDS = "org.apache.storm.security.auth.SimpleTransportPlugin"
 
 #: ENGINES' measured costs of the lab's three kinds of work, alike on both machines.
 COSTS = {"low": (0.0713, 1.5), "mid": (0.143, 1.8), "high": (0.293, 1.7)}
@@ -176,3 +180,36 @@ def planned(plan):
         component.name: [names[m] for m in placement.machine[placement.component == c]]
         for c, component in enumerate(problem.components)
     }
+
+
+def test_nobody_else_gets_into_the_lab(lab, tmp_path):
+    """After the test above: ZooKeeper, Nimbus, supervisors and workers are there."""
+    with lab.bridge() as bridge:
+        if not bridge.ask("cluster")["topologies"]:
+            submit(lab, bridge)
+            until(lambda: all(where(bridge).values()), 60, "placed")
+        programs = ("ZooKeeper", "nimbus.Nimbus", "supervisor.Supervisor", "daemon.worker.Worker")
+        until(lambda: _listening(tree_of([os.getpid()]), programs) == set(programs), 60, "workers")
+        everything = tree_of([os.getpid()])
+        assert open_to_others(everything) == []
+    settings = json.loads(lab.storm_yaml.read_text())
+    secret = settings["storm.zookeeper.auth.payload"].partition(":")[2]
+    jaas = Path(settings["java.security.auth.login.config"])
+    password = jaas.read_text().rpartition('password="')[2].partition('"')[0]
+    for word in (secret, password):
+        assert len(word) == 64
+        assert secret_on_a_command_line(word) == []
+    assert [path.stat().st_mode & 0o777 for path in (jaas, lab.storm_yaml)] == [0o600, 0o600]
+    # Somebody who knows where everything is, but no password.
+    known = {key: value for key, value in settings.items() if "auth" not in key}
+    stranger = {**known, "storm.thrift.transport": _WITHOUT_PASSWORDS}
+    (tmp_path / "storm.yaml").write_text(json.dumps(stranger))
+    with open_bridge(conf_dir=tmp_path) as bridge:
+        for question in ("cluster", "machines"):
+            with pytest.raises(BridgeError):
+                bridge.ask(question)
+
+
+def _listening(processes, programs):
+    commands = [command for _, _, command in listeners(processes)]
+    return {program for program in programs if any(program in text for text in commands)}

@@ -12,8 +12,9 @@ from penstock.change.in_force import plan_in_force
 from penstock.engines.storm.bridge import BridgeError
 from penstock.engines.storm.from_nimbus import seen_by_nimbus
 from penstock.engines.storm.kept import kept_of
+from penstock.engines.storm.permission import Permission, plan_file_of
 from penstock.engines.storm.publication import prepare
-from penstock.engines.storm.publish import NotFollowed, Publisher, plan_file_of
+from penstock.engines.storm.publish import NotFollowed, Publisher
 from penstock.engines.storm.snapshot import snapshot_of
 from penstock.errors import InputError
 from penstock.files.store import dumps, load
@@ -56,12 +57,13 @@ class Clock:
         self.now += seconds
 
 
-def publisher(storm, kept, within_s=20.0):
+def publisher(storm, kept, within_s=20.0, say=lambda _text: None):
     clock = Clock()
     return Publisher(
         storm,
         storm.plan_file,
-        say=lambda _text: None,
+        say=say,
+        permission=Permission.asked(storm),
         keep=kept.append,
         within_s=within_s,
         clock=clock,
@@ -151,17 +153,34 @@ def test_a_publisher_that_is_killed_leaves_a_plan_that_can_be_applied_again(stor
     assert stale(apart, snapshot(storm)) == []  # in force already is not stale
 
 
+def where(storm, given=None):
+    return plan_file_of(snapshot(storm), Permission.asked(storm, given), given)
+
+
 def test_a_nimbus_with_another_scheduler_is_refused(storm):
     storm.scheduler = "org.apache.storm.scheduler.resource.ResourceAwareScheduler"
     with pytest.raises(InputError, match=r"ResourceAwareScheduler.*set storm\.scheduler"):
-        plan_file_of(snapshot(storm), None)
+        where(storm)
 
 
 def test_a_plan_file_on_another_machine_is_refused(storm, tmp_path):
     storm.plan_file = tmp_path / "elsewhere" / "plan.json"
+    storm.own_settings = {"penstock.plan.file": str(storm.plan_file)}
     with pytest.raises(InputError, match="run this on Nimbus' machine"):
-        plan_file_of(snapshot(storm), None)
-    assert plan_file_of(snapshot(storm), tmp_path / "plan.json") == tmp_path / "plan.json"
+        where(storm)
+    assert where(storm, tmp_path / "plan.json") == tmp_path / "plan.json"
+
+
+@pytest.mark.parametrize("own", [{}, {"penstock.plan.file": "/var/lib/penstock/plan.json"}])
+def test_what_nimbus_calls_its_plan_file_is_written_only_if_somebody_here_says_so(
+    storm, tmp_path, own
+):
+    storm.plan_file = precious = tmp_path / "precious"
+    precious.write_text("keep")
+    storm.own_settings = own
+    with pytest.raises(InputError, match="precious: Nimbus calls this its plan file, but"):
+        where(storm)
+    assert where(storm, precious) == precious
 
 
 # -- other topologies on the same Storm ------------------------------------------------------------
@@ -244,6 +263,37 @@ def shared(storm, apart):
 def test_shares_go_to_the_blob_that_the_workers_read(storm, shared):
     publisher(storm, []).publish(prepare(shared, snapshot(storm)))
     assert storm.blobs == {"flow-shares": dumps(shared)}
+
+
+@pytest.mark.parametrize("how", ["named", "linked", "dots", "relative"])
+def test_a_file_that_only_the_topology_names_is_not_written(storm, shared, tmp_path, how):
+    allowed = tmp_path / "allowed"
+    allowed.mkdir()
+    precious = tmp_path / "precious"
+    precious.write_text("keep")
+    (allowed / "linked").symlink_to(precious)
+    named = {"named": precious, "linked": allowed / "linked", "dots": allowed / ".." / "precious"}
+    storm.settings = {"penstock.shares.file": str(named.get(how, "precious"))}
+    storm.own_settings["penstock.shares.folders"] = [str(allowed)]
+    said = []
+    publisher(storm, [], say=said.append).publish(prepare(shared, snapshot(storm)))
+    assert precious.read_text() == "keep"
+    assert any("which was not written: copy the plan there" in text for text in said)
+
+
+def test_shares_are_written_where_the_operator_lets_topologies_read_them(storm, shared, tmp_path):
+    allowed = tmp_path / "allowed"
+    allowed.mkdir()
+    storm.settings = {"penstock.shares.file": str(allowed / "flow.json")}
+    storm.own_settings["penstock.shares.folders"] = [str(allowed)]
+    publisher(storm, []).publish(prepare(shared, snapshot(storm)))
+    assert (allowed / "flow.json").read_text() == dumps(shared)
+
+
+def test_folders_for_shares_that_are_no_list_are_refused(storm):
+    storm.own_settings["penstock.shares.folders"] = "/var/lib/penstock"
+    with pytest.raises(InputError, match="must be a list of folders"):
+        Permission.asked(storm)
 
 
 def test_shares_are_taken_back_with_the_plan(storm, apart, shared):

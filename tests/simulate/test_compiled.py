@@ -6,7 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import penstock
+from penstock.simulate import compiled
 
 #: Where a function of the archive comes from, what numba takes for its source, where it is kept.
 _TELL = """
@@ -40,3 +43,22 @@ def _told(archive: str, cache: Path) -> list[str]:
         [sys.executable, "-c", _TELL], env=environment, capture_output=True, text=True, check=True
     )
     return done.stdout.splitlines()
+
+
+def twice(number):
+    return 2 * number
+
+
+@pytest.mark.parametrize(("mode", "is_kept"), [(0o700, True), (0o777, False)])
+def test_compiled_code_is_kept_only_where_nobody_else_can_write(
+    tmp_path, monkeypatch, mode, is_kept
+):
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.setattr(compiled, "cache_folder", lambda: tmp_path / "cache")
+    compiled._folder.cache_clear()
+    tmp_path.chmod(mode)
+    try:
+        assert compiled.compiled(twice)(21) == 42
+        assert compiled.is_compiled() is is_kept
+    finally:
+        compiled._folder.cache_clear()

@@ -11,8 +11,9 @@ from penstock.change.guard import stale
 from penstock.cli import history_options, options, storm_options
 from penstock.cli.output import say, show, write_file, write_json
 from penstock.engines.storm.kept import names_in
+from penstock.engines.storm.permission import Permission, plan_file_of
 from penstock.engines.storm.publication import Publication, Receipt, prepare
-from penstock.engines.storm.publish import Publisher, plan_file_of, read_plan_file
+from penstock.engines.storm.publish import Publisher, read_plan_file
 from penstock.errors import EXIT_CHANGES, EXIT_DONE, Finding, StaleError
 from penstock.files.writer import to_json
 from penstock.report.text import changes_view
@@ -58,7 +59,8 @@ def command(
         old = stale(wanted, snapshot)
         if old:
             raise StaleError(*(Finding(change, str(plan)) for change in old), "plan again")
-        path = plan_file_of(snapshot, plan_file)
+        permission = Permission.asked(bridge, plan_file)
+        path = plan_file_of(snapshot, permission, plan_file)
         publication = prepare(wanted, snapshot)
         kept_plans = names_in(Publisher.kept(publication, read_plan_file(path)))
         if not as_json:
@@ -79,7 +81,8 @@ def command(
 
         publisher = Publisher(
             bridge, path, say, keep,
-            wait_s=wait_s, within_s=within_s, machine_types=target.machine_types,
+            wait_s=wait_s, within_s=within_s, permission=permission,
+            machine_types=target.machine_types,
         )  # fmt: skip
         done = publisher.publish(publication)
     if as_json:

@@ -66,7 +66,7 @@ def command(
 
     penstock demo
 
-    penstock demo --out /tmp/penstock-demo
+    penstock demo --out my-demo
     """
     make_folder(out)
     graph = load_topology(_TOPOLOGY)

@@ -1,16 +1,16 @@
 """Keeps a lab up in the background, and takes it down again whatever happens.
 
 ``lab up`` starts this as a process of its own. It holds the daemons and control groups, and writes
-a small file that says where the lab is; ``status`` and ``down`` go by that file. Daemons, what they
-started, groups and folder go with their keeper, however it dies; the small file of a keeper that
-was killed is removed by whoever looks next.
+a small file that says where the lab is; ``status`` and ``down`` go by that file, which lies in a
+folder that nobody else can write to. Daemons, what they started, groups and folder go with their
+keeper, however it dies; the small file of a keeper that was killed is removed by whoever looks
+next.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -24,10 +24,12 @@ from pathlib import Path
 from types import FrameType
 from typing import IO
 
-from penstock.engines.lab.groups import ControlGroups, is_alive
+from penstock.engines.lab.groups import ControlGroups
 from penstock.engines.lab.lab import WARM_UP_S, Lab, lab_of
 from penstock.engines.lab.machines import parse_machines
-from penstock.errors import PenstockError
+from penstock.engines.lab.process_identity import ProcessIdentity
+from penstock.errors import Finding, PenstockError
+from penstock.private_folder import NotPrivate, runtime_folder, scratch_folder
 
 _STARTS_WITHIN_S = 180.0
 _ENDS_WITHIN_S = 60.0
@@ -45,11 +47,17 @@ class LabFile:
 
     engine: str
     keeper: int
+    #: When the keeper started: its number alone may be another process by now.
+    started: str
     machines: str
     folder: str
     address: str = ""
     notes: tuple[str, ...] = ()
     problem: str = ""
+
+    @property
+    def process(self) -> ProcessIdentity:
+        return ProcessIdentity(self.keeper, self.started)
 
 
 @dataclass(frozen=True)
@@ -66,22 +74,28 @@ class MachineStatus:
 
 
 def lab_file(engine: str) -> Path:
-    base = os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()
-    return Path(base) / f"penstock-lab-{os.getuid()}-{engine}.json"
+    return runtime_folder().path / _file_name(engine)
+
+
+def _file_name(engine: str) -> str:
+    return f"lab-{engine}.json"
 
 
 def find(engine: str) -> LabFile | None:
     """The lab that is up, if there is one; what a dead one left behind is cleaned up."""
-    path = lab_file(engine)
-    try:
-        entries = json.loads(path.read_text(encoding="utf-8"))
-        found = LabFile(**(entries | {"notes": tuple(entries["notes"])}))
-    except (OSError, ValueError, TypeError, KeyError):
-        found = None
-    if found is not None and is_alive(found.keeper):
+    found = _read(engine)
+    if found is not None and found.process.is_alive:
         return found
     _clean_up(engine, found)
     return None
+
+
+def _read(engine: str) -> LabFile | None:
+    try:
+        entries = json.loads(runtime_folder().read(_file_name(engine)) or b"")
+        return LabFile(**(entries | {"notes": tuple(entries["notes"])}))
+    except (ValueError, TypeError, KeyError):
+        return None
 
 
 def up(engine: str, machines: str, warm_up_s: float = WARM_UP_S) -> LabFile:
@@ -91,7 +105,16 @@ def up(engine: str, machines: str, warm_up_s: float = WARM_UP_S) -> LabFile:
         raise PenstockError(f"a {engine} lab is up already: penstock lab down --engine {engine}")
     with tempfile.TemporaryFile() as said:
         keeper = subprocess.Popen(
-            [sys.executable, "-m", "penstock.engines.keeper", engine, machines, str(warm_up_s)],
+            # -P: not from the current folder, which may be anybody's.
+            [
+                sys.executable,
+                "-P",
+                "-m",
+                "penstock.engines.keeper",
+                engine,
+                machines,
+                str(warm_up_s),
+            ],
             stdin=subprocess.DEVNULL,
             stdout=said,
             stderr=said,
@@ -112,12 +135,11 @@ def down(engine: str) -> bool:
     found = find(engine)
     if found is None:
         return False
-    os.kill(found.keeper, signal.SIGTERM)
+    found.process.send(signal.SIGTERM)
     deadline = time.monotonic() + _ENDS_WITHIN_S
-    while is_alive(found.keeper) and time.monotonic() < deadline:
+    while found.process.is_alive and time.monotonic() < deadline:
         time.sleep(0.1)
-    with suppress(ProcessLookupError):
-        os.kill(found.keeper, signal.SIGKILL)
+    found.process.send(signal.SIGKILL)
     _clean_up(engine, found)
     return True
 
@@ -146,12 +168,11 @@ def machines_of(lab: LabFile, over_s: float = 1.0) -> list[MachineStatus]:
 def _wait_until_up(engine: str, keeper: subprocess.Popen[bytes], said: IO[bytes]) -> LabFile:
     deadline = time.monotonic() + _STARTS_WITHIN_S
     while time.monotonic() < deadline and keeper.poll() is None:
-        with suppress(OSError, ValueError):
-            found = json.loads(lab_file(engine).read_text(encoding="utf-8"))
-            if found["keeper"] == keeper.pid and (found["address"] or found["problem"]):
-                if found["problem"]:
-                    raise PenstockError(found["problem"])
-                return LabFile(**(found | {"notes": tuple(found["notes"])}))
+        found = _read(engine)
+        if found is not None and found.keeper == keeper.pid and (found.address or found.problem):
+            if found.problem:
+                raise PenstockError(found.problem)
+            return found
         time.sleep(0.1)
     if keeper.poll() is None:
         raise PenstockError(f"the {engine} lab did not start within {_STARTS_WITHIN_S:g} s")
@@ -163,11 +184,15 @@ def _wait_until_up(engine: str, keeper: subprocess.Popen[bytes], said: IO[bytes]
 
 def _clean_up(engine: str, dead: LabFile | None = None) -> None:
     """What a keeper that was killed could not do itself."""
-    if dead is not None and Path(dead.folder).name.startswith(f"penstock-lab-{engine}-"):
-        shutil.rmtree(dead.folder, ignore_errors=True)
+    if dead is not None and dead.folder:
+        try:
+            scratch_folder().remove_folder(Path(dead.folder))
+        except NotPrivate as error:
+            remedy = Finding("names that folder; remove this file by hand", str(lab_file(engine)))
+            raise NotPrivate(*error.findings, remedy) from None
     if groups := ControlGroups.find():
         groups.clean_up()
-    lab_file(engine).unlink(missing_ok=True)
+    runtime_folder().remove(_file_name(engine))
 
 
 def _keep(engine: str, machines: str, warm_up_s: float) -> None:
@@ -183,7 +208,9 @@ def _keep(engine: str, machines: str, warm_up_s: float) -> None:
 
     for number in _ENDING:
         signal.signal(number, end)
-    told = LabFile(engine, os.getpid(), machines, "")
+    me = ProcessIdentity.of(os.getpid())
+    assert me is not None
+    told = LabFile(engine, me.pid, me.started, machines, "")
     try:
         with lab_of(engine, parse_machines(machines), warm_up_s=warm_up_s) as lab:
             told = replace(told, folder=str(lab.folder), notes=lab.notes)
@@ -195,7 +222,7 @@ def _keep(engine: str, machines: str, warm_up_s: float) -> None:
         _tell(replace(told, problem=str(error)))
         time.sleep(1.0)
     finally:
-        lab_file(engine).unlink(missing_ok=True)
+        runtime_folder().remove(_file_name(engine))
 
 
 def _starter(engine: str) -> Callable[[Lab], str]:
@@ -205,10 +232,7 @@ def _starter(engine: str) -> Callable[[Lab], str]:
 
 
 def _tell(lab: LabFile) -> None:
-    path = lab_file(lab.engine)
-    draft = path.with_suffix(f".{os.getpid()}")
-    draft.write_text(json.dumps(asdict(lab)), encoding="utf-8")
-    draft.replace(path)
+    runtime_folder().write(_file_name(lab.engine), json.dumps(asdict(lab)).encode())
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from penstock.errors import InputError
+from penstock.private_folder import cache_folder, tampering_risk
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -41,6 +42,10 @@ def compiled(function: _F) -> _F:
     # numba makes its settings as it starts, out of sight of type checkers.
     settings_of_numba: Any = config
     before = settings_of_numba.CACHE_DIR
+    # numba runs what it finds there.
+    if not before and tampering_risk(_folder()):
+        without: _F = njit(**settings)(function)
+        return without
     # Only while numba looks for a place; what others compile is none of our business.
     settings_of_numba.CACHE_DIR = before or str(_folder())
     try:
@@ -78,10 +83,9 @@ def is_compiled() -> bool:
 
 @cache
 def _folder() -> Path:
-    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     digest = hashlib.sha256()
     room = resources.files(__package__)
     for source in sorted(room.iterdir(), key=lambda file: file.name):
         if source.name.endswith(".py"):
             digest.update(source.read_bytes())
-    return base / "penstock" / f"compiled-{digest.hexdigest()[:16]}"
+    return cache_folder() / f"compiled-{digest.hexdigest()[:16]}"

@@ -25,7 +25,9 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.errors import Finding, InputError
 from penstock.java import find_java
+from penstock.private_folder import NotPrivate, PrivateFolder, cache_folder, scratch_folder
 from penstock.telemetry.spark_log import LOG4J, failures_name_the_log, start_java
+from penstock.telemetry.spark_secret import authentication
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -96,11 +98,15 @@ def spark_session(
         os.environ["JAVA_HOME"] = str(java_home)
         # Without it executors take the first python on their PATH, which may lack pyarrow.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        if not {"", str(Path.cwd())} & set(sys.path):
+            # Workers look for modules where we do: not in the current folder, which is anybody's.
+            os.environ.setdefault("PYTHONSAFEPATH", "1")
         log4j = Path(scratch) / "log4j2.properties"
         log4j.write_text(LOG4J)
         java = _SHORT_JAVA_OPTIONS if short else _JAVA_OPTIONS
         settings = {"spark.master": master, "spark.app.name": "penstock"}
         settings |= _defaults(master, driver_memory, log4j, scratch, java)
+        settings |= authentication(master)
         settings |= config or {}
         with failures_name_the_log():
             spark = _start(settings, log_file)
@@ -203,20 +209,22 @@ def _java_home_for_spark(java: Path) -> Path:
     """A folder with bin/java that starts ``java`` without the unwanted argument."""
     text = _WRAPPER.format(java=shlex.quote(str(java.resolve())))
     name = f"java-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
-    for base in (_cache_folder(), Path(tempfile.gettempdir()) / f"penstock-{os.getuid()}"):
-        wrapper = base / name / "bin" / "java"
+    problems: list[Finding] = []
+    for base in (cache_folder, lambda: scratch_folder().require()):
         try:
-            if not wrapper.is_file():
-                wrapper.parent.mkdir(parents=True, exist_ok=True)
-                draft = wrapper.with_name(f"java.{os.getpid()}")
-                draft.write_text(text)
-                draft.chmod(0o755)
-                draft.replace(wrapper)
-        except OSError:
-            continue
-        return wrapper.parent.parent
-    raise InputError(f"cannot write to {_cache_folder()}; set XDG_CACHE_HOME to a folder you own")
-
-
-def _cache_folder() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "penstock"
+            home = base() / name
+            home.mkdir(parents=True, exist_ok=True)
+            folder = PrivateFolder(home / "bin")
+            # It is run: what lies there is not believed to be what we have written.
+            if folder.read("java") != text.encode():
+                folder.write("java", text.encode(), mode=0o700)
+            if not os.access(folder.path / "java", os.X_OK):
+                (folder.path / "java").chmod(0o700)
+        except NotPrivate as error:
+            problems += error.findings
+        except OSError as error:
+            problems.append(Finding(f"cannot be written: {error.strerror}", str(error.filename)))
+        else:
+            return home
+    problems.append(Finding("set XDG_CACHE_HOME to a folder that only you can write to"))
+    raise InputError(*problems)

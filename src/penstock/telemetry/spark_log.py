@@ -21,6 +21,7 @@ from types import FrameType
 from typing import Any
 
 from penstock.errors import InputError, PenstockError
+from penstock.telemetry.spark_secret import SECRET
 
 LOG4J = """rootLogger.level = warn
 rootLogger.appenderRef.stderr.ref = stderr
@@ -92,7 +93,9 @@ def start_java(settings: Mapping[str, str], log_file: Path | None) -> None:
         return
     log = SparkLog.at(log_file)
     atexit.register(log.remove_unless_kept)
-    conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
+    # These go onto Java's command line, which everybody on this computer can read.
+    public = [(key, value) for key, value in settings.items() if key != SECRET]
+    conf = SparkConf(loadDefaults=False).setAll(public)
     with log.path.open("ab") as file:
         # In a session of its own: a signal to our group is for us to act on, and Java ends when
         # its standard input closes, however this process ends.

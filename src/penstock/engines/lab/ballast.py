@@ -28,7 +28,7 @@ while os.getppid() == starter:
 def never_idle() -> Iterator[None]:
     """Every core has something to do while the block runs; nothing where that is unknown."""
     cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "SCHED_IDLE") else []
-    spinning = [subprocess.Popen([sys.executable, "-S", "-c", _SPIN]) for _ in cores]
+    spinning = [subprocess.Popen([sys.executable, "-P", "-S", "-c", _SPIN]) for _ in cores]
     try:
         yield
     finally:

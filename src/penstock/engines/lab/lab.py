@@ -6,8 +6,6 @@ However it ends: after a kill -9, :mod:`penstock.engines.lab.undertaker` cleans 
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -21,6 +19,7 @@ from penstock.engines.lab.limits import HeldBack
 from penstock.engines.lab.machines import LabMachine
 from penstock.engines.lab.undertaker import undertaker
 from penstock.errors import PenstockError
+from penstock.private_folder import scratch_folder
 
 _LOOKS_EVERY_S = 0.5
 WARM_UP_S = 25.0
@@ -84,10 +83,11 @@ def lab_of(
 ) -> Iterator[Lab]:
     """A lab without daemons yet; whatever runs in it ends with the block, and folders go."""
     with ExitStack() as stack:
-        folder = Path(tempfile.mkdtemp(prefix=f"penstock-lab-{name}-"))
+        scratch = scratch_folder()
+        folder = scratch.make_folder(f"lab-{name}-")
         stands_by = stack.enter_context(undertaker(folder))
         # Daemons may still write into it while it goes.
-        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        stack.callback(scratch.remove_folder, folder)
         groups = groups or ControlGroups.find()
         if groups:
             groups.clean_up()

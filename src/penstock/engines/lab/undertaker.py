@@ -8,7 +8,6 @@ process groups (with the workers they have started), the control groups and the 
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -19,6 +18,7 @@ from typing import IO
 
 from penstock.engines.lab.daemons import end_with_its_input
 from penstock.engines.lab.groups import ControlGroups
+from penstock.private_folder import scratch_folder
 
 _ALL_CLEAN = "clean"
 _ENDS_WITHIN_S = 5.0
@@ -45,7 +45,7 @@ class Undertaker:
 def undertaker(folder: Path) -> Iterator[Undertaker]:
     """Stands by while the block runs."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "penstock.engines.lab.undertaker", str(folder)],
+        [sys.executable, "-P", "-m", "penstock.engines.lab.undertaker", str(folder)],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -74,7 +74,7 @@ def bury(words: Iterable[str], folder: Path) -> None:
             os.killpg(leader, signal.SIGKILL)
     if groups := ControlGroups.find():
         groups.clean_up()
-    shutil.rmtree(folder, ignore_errors=True)
+    scratch_folder().remove_folder(folder)
 
 
 if __name__ == "__main__":

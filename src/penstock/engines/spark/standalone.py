@@ -2,16 +2,18 @@
 
 A plain cluster for tests and benchmarks, and the daemons of the lab of unlike machines. Every
 worker announces its machine and machine type as custom resources, which is how instances of a plan
-find their place.
+find their place. All listen on loopback only, and talk only to those that know their secret
+(:mod:`penstock.telemetry.spark_secret`), also in the browser.
 """
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import re
+import secrets
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,11 +25,14 @@ from penstock.engines.lab.groups import ControlGroup
 from penstock.engines.lab.lab import Lab
 from penstock.engines.spark.machine import MACHINE_TYPE_VARIABLE, MACHINE_VARIABLE
 from penstock.engines.spark.placement import EXECUTOR_MB, MORE_CORES, resource_name
+from penstock.private_folder import PrivateFolder, scratch_folder
 from penstock.telemetry.session import require_spark
+from penstock.telemetry.spark_secret import SECRET, authentication, new_secret
 
 _HOST = "127.0.0.1"
 _MASTER = "org.apache.spark.deploy.master.Master"
 _WORKER = "org.apache.spark.deploy.worker.Worker"
+_PAGE_FILTER = "org.apache.spark.ui.JWSFilter"
 _REGISTERED = re.compile(r"[Ss]uccessfully registered with master")
 #: Spark sets aside memory beyond the heap of an executor that runs Python.
 _EXECUTORS_PER_WORKER = 2
@@ -47,16 +52,18 @@ def standalone_cluster(
     workers: int, *, cores: int = 1, memory_mb: int = 1200
 ) -> Iterator[StandaloneCluster]:
     """Start a master and so many like workers; all end with the block."""
-    with tempfile.TemporaryDirectory(prefix="penstock-cluster-", ignore_cleanup_errors=True) as at:
-        daemons = Daemons(Path(at))
-        try:
-            master = start_master(daemons)
-            for number in range(workers):
-                _start_worker(daemons, master, f"worker-{number}", cores, memory_mb)
-            _wait_for_workers(daemons)
-            yield StandaloneCluster(master, daemons)
-        finally:
-            daemons.end()
+    scratch = scratch_folder()
+    folder = scratch.make_folder("cluster-")
+    daemons = Daemons(folder)
+    try:
+        master = start_master(daemons)
+        for number in range(workers):
+            _start_worker(daemons, master, f"worker-{number}", cores, memory_mb)
+        _wait_for_workers(daemons)
+        yield StandaloneCluster(master, daemons)
+    finally:
+        daemons.end()
+        scratch.remove_folder(folder)
 
 
 def start_lab(lab: Lab) -> str:
@@ -78,13 +85,39 @@ def start_lab(lab: Lab) -> str:
 
 def start_master(daemons: Daemons) -> str:
     port = free_port()
+    master = f"spark://{_HOST}:{port}"
+    settings = _closed(new_secret(daemons.folder, master))
     daemons.start(
         "master",
-        [_spark_class(), _MASTER, "--host", _HOST, "--port", str(port), "--webui-port", "0"],
+        [
+            _spark_class(), _MASTER, "--host", _HOST, "--port", str(port), "--webui-port", "0",
+            "--properties-file", _properties(daemons.folder, "master", settings),
+        ],
         _environment(daemons.folder / "master"),
-    )
+    )  # fmt: skip
     daemons.wait_for(lambda: listens(port), "Spark's master does not listen")
-    return f"spark://{_HOST}:{port}"
+    return master
+
+
+def _closed(secret: str) -> dict[str, str]:
+    """Settings of daemons that let in only those who know the secret, and no browser."""
+    key = base64.urlsafe_b64encode(secrets.token_bytes(64)).decode()
+    return {
+        "spark.authenticate": "true",
+        SECRET: secret,
+        # Another way to submit programs, which cannot authenticate.
+        "spark.master.rest.enabled": "false",
+        "spark.ui.killEnabled": "false",
+        # Pages show commands and logs; nobody is told the key that opens them.
+        "spark.ui.filters": _PAGE_FILTER,
+        f"spark.{_PAGE_FILTER}.param.secretKey": key,
+    }
+
+
+def _properties(folder: Path, name: str, settings: Mapping[str, str]) -> Path:
+    """A file of settings that only this user can read."""
+    lines = "".join(f"{key} {value}\n" for key, value in settings.items())
+    return PrivateFolder(folder).write(f"{name}.conf", lines.encode())
 
 
 def _start_worker(
@@ -98,21 +131,21 @@ def _start_worker(
     machine_type: str = "",
 ) -> None:
     folder = daemons.folder / name
-    folder.mkdir()
+    folder.mkdir(mode=0o700)
     environment = _environment(folder)
+    settings = _closed(authentication(master)[SECRET])
     command: list[str | Path] = [
         _spark_class(), _WORKER, "--host", _HOST, "--webui-port", "0", "--cores", str(cores),
         "--memory", f"{memory_mb}m", "--work-dir", folder / "work",
     ]  # fmt: skip
     if machine_type:
         environment |= {MACHINE_VARIABLE: name, MACHINE_TYPE_VARIABLE: machine_type}
-        properties = folder / "worker.conf"
-        properties.write_text(_announced(folder, [machine_type, name]), encoding="utf-8")
-        command += ["--properties-file", properties]
+        settings |= _announced(folder, [machine_type, name])
+    command += ["--properties-file", _properties(folder, "worker", settings)]
     daemons.start(name, [*command, master], environment, group)
 
 
-def _announced(folder: Path, names: list[str]) -> str:
+def _announced(folder: Path, names: list[str]) -> dict[str, str]:
     """Settings of a worker with these resources: for the instances, and for stages of no place."""
     resources = [resource_name(name) for name in names]
     file = folder / "resources.json"
@@ -121,8 +154,8 @@ def _announced(folder: Path, names: list[str]) -> str:
         for name in resources
     ]
     file.write_text(json.dumps(entries), encoding="utf-8")
-    lines = [f"spark.worker.resource.{name}.amount 2" for name in resources]
-    return "\n".join([*lines, f"spark.worker.resourcesFile {file}", ""])
+    amounts = {f"spark.worker.resource.{name}.amount": "2" for name in resources}
+    return amounts | {"spark.worker.resourcesFile": str(file)}
 
 
 def _wait_for_workers(daemons: Daemons) -> None:
@@ -152,5 +185,7 @@ def _environment(folder: Path) -> dict[str, str]:
         "PYSPARK_PYTHON": sys.executable,
         "SPARK_LOCAL_DIRS": str(folder / "local"),
         "SPARK_DAEMON_MEMORY": "256m",
+        # What pages in the browser and everything else without a setting listen on.
+        "SPARK_LOCAL_IP": _HOST,
     }
     return {**os.environ, **mine}

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from penstock.engines.storm.home import StormHome
+from penstock.private_folder import PrivateFolder
 
 #: Not Storm's DevZookeeper, which deletes all it knew when it starts again.
 ZOOKEEPER = "org.apache.storm.shade.org.apache.zookeeper.server.ZooKeeperServerMain"
@@ -22,6 +23,7 @@ SCHEDULER_CLASS = "penstock.storm.PlanScheduler"
 #: Java's first compiler only: what a tuple costs is steady within seconds. The second one works for
 #: minutes on a third of a core, and everything becomes cheaper meanwhile.
 QUICK_COMPILER = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+_WORKER_OPTIONS = f"-Xmx256m {QUICK_COMPILER}"
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,6 @@ def shared_settings(zookeeper_port: int, nimbus_port: int, folder: Path) -> dict
         # A machine that comes back may be used at once.
         "blacklist.scheduler.tolerance.count": 1_000_000,
         "storm.local.hostname": "127.0.0.1",
-        "worker.childopts": f"-Xmx256m {QUICK_COMPILER}",
         "topology.worker.max.heap.size.mb": 1024.0,
         "worker.profiler.enabled": False,
         "storm.workers.artifacts.dir": str(folder / "workers"),
@@ -81,8 +82,19 @@ def nimbus_settings(folder: Path, plan: Path) -> dict[str, object]:
     }
 
 
-def supervisor_settings(machine: Machine, home: StormHome, folder: Path) -> dict[str, object]:
+def kept_to(address: str, agent: Path) -> str:
+    """An option of Java: what would listen on all addresses listens on this one.
+
+    Storm has no setting for it.
+    """
+    return f"-javaagent:{agent}={address}"
+
+
+def supervisor_settings(
+    machine: Machine, home: StormHome, folder: Path, agent: Path
+) -> dict[str, object]:
     return {
+        "worker.childopts": f"{kept_to(machine.host, agent)} {_WORKER_OPTIONS}",
         "storm.local.dir": str(folder / machine.name / "data"),
         "storm.local.hostname": machine.host,
         "storm.log4j2.conf.dir": str(home.path / "log4j2"),
@@ -99,7 +111,7 @@ def write_settings(folder: Path, settings: Mapping[str, object]) -> None:
     """A storm.yaml; JSON is YAML."""
     folder.mkdir(parents=True, exist_ok=True)
     text = json.dumps(settings, indent=1)
-    (folder / "storm.yaml").write_text(text + "\n", encoding="utf-8")
+    PrivateFolder(folder).write("storm.yaml", (text + "\n").encode())
 
 
 def command(
@@ -111,10 +123,13 @@ def command(
     arguments: Sequence[str] = (),
     jars: Sequence[Path] = (),
     heap_mb: int = 300,
+    listens_on: str,
+    agent: Path,
 ) -> list[str]:
     """The command of a daemon whose storm.yaml is in ``folder``."""
     return [
         str(java),
+        kept_to(listens_on, agent),
         f"-Xmx{heap_mb}m",
         *QUICK_COMPILER.split(),
         f"-Dstorm.home={home.path}",

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from importlib.resources import as_file, files
 from pathlib import Path
 
+from penstock import private_folder
 from penstock.errors import PenstockError
 from penstock.java import find_java
 
@@ -63,6 +64,9 @@ def find_home(
             )
         return StormHome(home)
     cache = cache_folder(environ) / f"storm-{STORM_VERSION}"
+    # A folder that somebody named is taken as it is; of others' making, nothing is run.
+    if not environ.get("PENSTOCK_CACHE") and (risk := private_folder.tampering_risk(cache)):
+        raise StormMissing(f"the cache for Storm's jars is not used: {risk}; set PENSTOCK_CACHE")
     # Written last: a cache without it was not finished.
     if not (cache / "RELEASE").is_file():
         _resolve(cache, environ, say)
@@ -73,8 +77,7 @@ def cache_folder(environ: Mapping[str, str]) -> Path:
     """``$PENSTOCK_CACHE``, or ``penstock`` in the user's cache."""
     if given := environ.get("PENSTOCK_CACHE"):
         return Path(given)
-    base = environ.get("XDG_CACHE_HOME") or Path(environ.get("HOME", "~")).expanduser() / ".cache"
-    return Path(base) / "penstock"
+    return private_folder.cache_folder(environ)
 
 
 def plugin_jar() -> Path:

@@ -7,6 +7,7 @@ command that talks to Storm takes (``--storm-yaml``).
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 from penstock.engines.lab.daemons import Daemon, free_port, listens
@@ -15,6 +16,7 @@ from penstock.engines.lab.lab import Lab
 from penstock.engines.storm import daemons
 from penstock.engines.storm.bridge import Bridge, BridgeError, open_bridge
 from penstock.engines.storm.home import StormHome, find_home, plugin_jar, require_java
+from penstock.engines.storm.lab_secrets import authenticated
 from penstock.engines.storm.lab_topology import plan_file_in
 
 #: Worker processes that a machine can hold.
@@ -31,9 +33,11 @@ def plan_file(lab: Lab) -> Path:
 def start_lab(lab: Lab) -> str:
     """Start Storm on a lab; the path of Nimbus' storm.yaml."""
     home, jar = find_home(os.environ), plugin_jar()
+    # Options of workers are split at blanks, which the jar's own path may have.
+    agent = Path(shutil.copy(jar, lab.folder / "agent.jar"))
     zookeeper, nimbus = free_port(), free_port()
-    shared = daemons.shared_settings(zookeeper, nimbus, lab.folder)
-    start = _Starter(lab, home, require_java(os.environ))
+    shared = daemons.shared_settings(zookeeper, nimbus, lab.folder) | authenticated(lab.folder)
+    start = _Starter(lab, home, require_java(os.environ), agent)
     start("zookeeper", daemons.ZOOKEEPER, shared,
           arguments=daemons.zookeeper_arguments(zookeeper, lab.folder))  # fmt: skip
     lab.daemons.wait_for(lambda: listens(zookeeper), "ZooKeeper does not listen")
@@ -48,8 +52,11 @@ def start_lab(lab: Lab) -> str:
             free_port(),
             cpu_points=machine.points,
         )
-        own = daemons.supervisor_settings(settings, home, lab.folder)
-        start(machine.name, daemons.SUPERVISOR, shared | own, group=lab.group(machine.name))
+        own = daemons.supervisor_settings(settings, home, lab.folder, agent)
+        start(
+            machine.name, daemons.SUPERVISOR, shared | own,
+            group=lab.group(machine.name), host=settings.host,
+        )  # fmt: skip
     lab.daemons.wait_for(lambda: listens(nimbus), "Nimbus does not listen")
     conf = lab.folder / "nimbus"
     with open_bridge(conf_dir=conf) as bridge:
@@ -62,8 +69,8 @@ def start_lab(lab: Lab) -> str:
 class _Starter:
     """Starts daemons that differ in their settings."""
 
-    def __init__(self, lab: Lab, home: StormHome, java: Path) -> None:
-        self.lab, self.home, self.java = lab, home, java
+    def __init__(self, lab: Lab, home: StormHome, java: Path, agent: Path) -> None:
+        self.lab, self.home, self.java, self.agent = lab, home, java, agent
 
     def __call__(
         self,
@@ -74,12 +81,15 @@ class _Starter:
         jars: tuple[Path, ...] = (),
         arguments: tuple[str, ...] = (),
         group: ControlGroup | None = None,
+        host: str = "127.0.0.1",
     ) -> Daemon:
         folder = self.lab.folder / name
         daemons.write_settings(folder, settings)
         command = daemons.command(
-            self.java, self.home, main, folder, jars=jars, arguments=arguments
-        )
+            self.java, self.home, main, folder, jars=jars, arguments=arguments,
+            listens_on=host, agent=self.agent,
+        )  # fmt: skip
+
         environment = {**os.environ, "STORM_CONF_DIR": str(folder)}
         return self.lab.daemons.start(name, command, environment, group)
 

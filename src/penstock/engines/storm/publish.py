@@ -12,18 +12,18 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from penstock.change.guard import differences, places_of
 from penstock.change.history import APPLIED, NOT_ROLLED_BACK, ROLLED_BACK
 from penstock.engines.storm.bridge import Bridge, BridgeError
-from penstock.engines.storm.daemons import PLAN_FILE, SCHEDULER_CLASS
 from penstock.engines.storm.from_nimbus import seen_by_nimbus
 from penstock.engines.storm.kept import Part, kept_of, published
+from penstock.engines.storm.permission import SHARES_FOLDERS, Permission
 from penstock.engines.storm.publication import Publication, Receipt, Step
 from penstock.engines.storm.snapshot import snapshot_of
-from penstock.errors import Finding, InputError, PenstockError
+from penstock.errors import InputError, PenstockError
 from penstock.files.writer import write_text
 from penstock.model.plan import Plan
 from penstock.model.snapshot import Snapshot
@@ -44,27 +44,6 @@ class NotFollowed(PenstockError):
     """Storm did not come to the plan's placement; the one from before is in force again, or not."""
 
 
-def plan_file_of(snapshot: Snapshot, given: Path | None) -> Path:
-    """Where Nimbus reads the plan, which must be a place that we can write to."""
-    scheduler = snapshot.settings.get("storm.scheduler")
-    if scheduler != SCHEDULER_CLASS:
-        message = (
-            f"Nimbus places by {scheduler or 'its default scheduler'}; set storm.scheduler: "
-            f"{SCHEDULER_CLASS} in its storm.yaml (docs/storm.md)"
-        )
-        raise InputError(message)
-    path = given or Path(snapshot.settings.get(PLAN_FILE, ""))
-    if str(path) == ".":
-        raise InputError(f"Nimbus has no {PLAN_FILE}; set it, or name the file with --plan-file")
-    if not path.parent.is_dir():
-        message = (
-            "its folder is not on this machine; run this on Nimbus' machine, or name with "
-            "--plan-file where it is mounted here"
-        )
-        raise InputError(Finding(message, str(path)))
-    return path
-
-
 @dataclass(frozen=True)
 class Publisher:
     """Carries out a publication over a bridge; clock and waiting are arguments."""
@@ -75,6 +54,7 @@ class Publisher:
     keep: Callable[[Receipt], None]
     wait_s: int = 2
     within_s: float = 120.0
+    permission: Permission = field(default_factory=Permission)
     #: By host, machine or supervisor id, as given when the snapshot was taken.
     machine_types: Mapping[str, str] | None = None
     clock: Callable[[], float] = time.time
@@ -169,11 +149,16 @@ class Publisher:
         key = next((k for k, blob in blobs if (blob or {}).get("localname", k) == given), None)
         if key is not None:
             self.bridge.ask("put-blob", key=key, file=str(self.plan_file.absolute()))
-        elif Path(given).is_absolute() and Path(given).parent.is_dir():
-            if Path(given) != self.plan_file:
-                write_text(Path(given), self.plan_file.read_text(encoding="utf-8"))
+        elif Path(given) == self.plan_file:
+            return
+        elif file := self.permission.shares_file(given):
+            write_text(file, self.plan_file.read_text(encoding="utf-8"))
         else:
-            self.say(f"copy the plan to {given} on every worker's machine: shares are read there")
+            self.say(
+                f"{name} reads its shares from {given}, which was not written: copy the plan there "
+                f"on every worker's machine, name its folder here in {SHARES_FOLDERS} of "
+                "storm.yaml, or have the topology map a blob (docs/storm.md)"
+            )
 
     def _put_in_force(
         self, plan: Plan, steps: tuple[Step, ...], within_s: float

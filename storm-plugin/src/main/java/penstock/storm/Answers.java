@@ -28,6 +28,8 @@ final class Answers {
     private static final List<String> SETTINGS = List.of(
             "storm.scheduler", PlanSource.FILE, "scheduler.config.loader.uri", PlanScheduler.FALLBACK,
             "nimbus.monitor.freq.secs", "nimbus.task.timeout.secs", "nimbus.supervisor.timeout.secs");
+    /** Settings of whoever asks, not of the cluster: what may be written is nobody else's decision. */
+    private static final List<String> OWN_SETTINGS = List.of(PlanSource.FILE, "penstock.shares.folders");
     private static final String ALL_TIME = ":all-time";
 
     /** Gives the connection to Nimbus, a new one if need be. */
@@ -76,6 +78,13 @@ final class Answers {
         answer.put("topologies", topologies);
         answer.put("settings", settings);
         return answer;
+    }
+
+    /** What the client's own storm.yaml says; Nimbus is not asked. */
+    Map<String, Object> ownSettings() {
+        Map<String, Object> settings = new TreeMap<>();
+        OWN_SETTINGS.stream().filter(name -> conf.get(name) != null).forEach(name -> settings.put(name, conf.get(name)));
+        return settings;
     }
 
     /** What only ZooKeeper knows of the supervisors: the metadata with the machine's name, type and rack. */

@@ -102,6 +102,7 @@ public final class Bridge {
         Answers answers = new Answers(conf, this::nimbus);
         return switch (wanted) {
             case "cluster" -> answers.cluster();
+            case "own-settings" -> answers.ownSettings();
             case "machines" -> answers.machines();
             case "topology" -> answers.topology(request.text("topology"));
             case "assignments" -> answers.assignments(request.text("topology"));

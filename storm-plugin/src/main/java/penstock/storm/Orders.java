@@ -1,9 +1,11 @@
 package penstock.storm;
 
 import java.io.IOException;
+import java.io.InputStream;
 import java.lang.reflect.InvocationTargetException;
 import java.net.URL;
 import java.net.URLClassLoader;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -77,12 +79,22 @@ final class Orders {
         return Map.of();
     }
 
-    /** Creates a blob or gives it new content; Storm brings it to the workers that map it. */
+    /**
+     * Creates a blob or gives it new content; Storm brings it to the workers that map it.
+     *
+     * <p>A topology says which blob that is, and may name one of Storm's own or of somebody else: only plans are replaced.
+     */
     static Map<String, Object> putBlob(Map<String, Object> conf, Fields request) throws TException, PlanException, IOException {
         String key = request.text("key");
-        byte[] bytes = Files.readAllBytes(Path.of(request.text("file")));
+        int mostBytes = PlanFile.mostBytes(conf);
+        byte[] bytes;
+        try {
+            bytes = PlanFile.bytesOf(Path.of(request.text("file")), mostBytes);
+        } catch (PlanException refused) {
+            throw new PlanException(request.text("file") + " " + refused.getMessage());
+        }
         ClientBlobStore store = Utils.getClientBlobStore(conf);
-        try (AtomicOutputStream out = opened(store, key)) {
+        try (AtomicOutputStream out = opened(store, key, mostBytes)) {
             out.write(bytes);
         } finally {
             store.shutdown();
@@ -90,12 +102,30 @@ final class Orders {
         return Map.of("bytes", bytes.length);
     }
 
-    private static AtomicOutputStream opened(ClientBlobStore store, String key) throws TException {
+    private static AtomicOutputStream opened(ClientBlobStore store, String key, int mostBytes)
+            throws TException, IOException, PlanException {
         try {
             store.getBlobMeta(key);
+            try (InputStream now = store.getBlob(key)) {
+                if (!holdsPlanOrNothing(now.readNBytes(mostBytes))) {
+                    throw new PlanException("the blob " + key + " holds no plan, so it is not replaced");
+                }
+            }
             return store.updateBlob(key);
         } catch (KeyNotFoundException absent) {
             return store.createBlob(key, new SettableBlobMeta(BlobStoreAclHandler.DEFAULT));
+        }
+    }
+
+    /** Whether a blob is one for shares: a plan, or as empty as whoever created it could make it. */
+    static boolean holdsPlanOrNothing(byte[] content) {
+        String text = new String(content, StandardCharsets.UTF_8);
+        try {
+            return text.isBlank()
+                    || Json.parse(text) instanceof Map<?, ?> file
+                            && (file.isEmpty() || PlanReader.FORMAT.equals(file.get("format")));
+        } catch (PlanException other) {
+            return false;
         }
     }
 }

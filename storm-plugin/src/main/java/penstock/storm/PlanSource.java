@@ -23,7 +23,7 @@ final class PlanSource {
     PlanSource(Map<String, Object> conf) {
         Object path = conf.get(FILE);
         Object uri = conf.get(DaemonConfig.SCHEDULER_CONFIG_LOADER_URI);
-        this.file = path == null ? null : new PlanFile(Path.of(path.toString()));
+        this.file = path == null ? null : new PlanFile(Path.of(path.toString()), PlanFile.mostBytes(conf));
         this.loader = file == null && uri != null ? ConfigLoaderFactoryService.createConfigLoader(conf) : null;
         this.known = new PlanFile.Known(
                 null, "neither " + FILE + " nor " + DaemonConfig.SCHEDULER_CONFIG_LOADER_URI + " is set");

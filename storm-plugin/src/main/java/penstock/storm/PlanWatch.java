@@ -20,14 +20,15 @@ final class PlanWatch {
     private final List<Consumer<Plan>> followers = new ArrayList<>();
     private Plan last;
 
-    private PlanWatch(String path) {
-        this.file = new PlanFile(Path.of(path));
+    private PlanWatch(String path, int mostBytes) {
+        this.file = new PlanFile(Path.of(path), mostBytes);
     }
 
-    static PlanWatch of(String path) {
+    /** The first to ask for a file says how large it may be. */
+    static PlanWatch of(String path, int mostBytes) {
         synchronized (WATCHES) {
             return WATCHES.computeIfAbsent(path, unseen -> {
-                PlanWatch watch = new PlanWatch(path);
+                PlanWatch watch = new PlanWatch(path, mostBytes);
                 Thread thread = new Thread(watch::run, "penstock-shares");
                 thread.setDaemon(true);
                 thread.start();

@@ -26,7 +26,7 @@ public final class TaskShares {
         Object topology = conf.get("topology.name");
         // As in the scheduler, where a supervisor's storm.yaml says it too.
         boolean anyRun = PlanScheduler.followsResubmitted(conf);
-        PlanWatch.of(file.toString()).follow(plan -> {
+        PlanWatch.of(file.toString(), PlanFile.mostBytes(conf)).follow(plan -> {
             Plan.Topology placed = plan == null ? null : plan.topologies().get(topology);
             boolean stale = placed != null && !anyRun && placed.isStaleFor(run);
             follower.accept(of(placed == null || stale ? null : placed.components().get(component), tasks));

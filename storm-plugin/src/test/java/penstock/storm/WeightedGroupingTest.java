@@ -79,7 +79,7 @@ class WeightedGroupingTest {
         String other = Simulated.text("weighted.json").replace("0.3939945404913558", "0.5").replace("0.21201091901728847", "0.0");
         Path next = Files.writeString(folder.resolve("next.json"), other);
         Files.move(next, file, java.nio.file.StandardCopyOption.REPLACE_EXISTING);
-        PlanWatch.of(file.toString()).follow(plan -> {});
+        PlanWatch.of(file.toString(), 1 << 20).follow(plan -> {});
         Map<Integer, Integer> counts = counts(grouping, 1000);
         assertEquals(500, counts.get(1), 3);
         assertEquals(1000, counts.get(1) + counts.get(2));
