@@ -37,6 +37,7 @@ from penstock.telemetry.spark_log import SparkFailed
 from penstock.telemetry.store import Manifest, Store
 from penstock.telemetry.storm import log as storm_log
 from penstock.telemetry.tables import Tables
+from penstock.telemetry.writer_lock import StoreBusyError
 
 #: The tables a profile is made from.
 _FOUND_FROM = ("rates", "streams", "traffic", "workers", "utilisation")
@@ -137,6 +138,11 @@ class Pipeline:
         except SparkFailed as error:
             if "FileNotFound" in str(error.__cause__):
                 raise InputError(f"a file went away while it was read: {error}") from error
+            if "CONCURRENT_STREAM_LOG_UPDATE" in str(error.__cause__):
+                message = (
+                    f"another run writes to {self.store.root}; run this one again when it ends"
+                )
+                raise StoreBusyError(message) from error
             raise
 
     def _judged(self, source: Source, frame: DataFrame) -> DataFrame:
