@@ -305,7 +305,9 @@ def write_command_line() -> None:
         "Results go to stdout, everything else to stderr. `--json` prints one JSON value with "
         "`format` and `version`. Exit codes: 0 done, 1 handled failure, 2 usage, 3 changes present "
         "(`--detailed-exitcode`), 4 infeasible, 5 stale, 70 a bug of ours, 130 interrupted, "
-        "143 terminated.\n"
+        "143 terminated.\n\n"
+        "A file that a result is written to (`-o`, `--svg`) appears whole or not at all. Of a "
+        "symlink the target is replaced; a device or a FIFO is written to, `-o /dev/stdout` too.\n"
     )
     for info in cli.app.registered_commands:
         parts.append(command_section(f"penstock {info.name}", info.callback))

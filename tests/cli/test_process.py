@@ -97,6 +97,92 @@ def test_a_reader_that_has_seen_enough_is_no_error(command):
     assert (found.returncode, found.stderr) == (0, "")
 
 
+#: Spark is interrupted while it starts, and what is cleaned up on the way out fails.
+INTERRUPTED = """
+import os, sys
+from penstock.cli import profile
+from penstock.cli.main import main
+
+def starting(*_, **__):
+    try:
+        os.kill(os.getpid(), {signal})
+        while True:
+            pass
+    finally:
+        raise AttributeError("the socket is gone")
+
+profile.spark_session = starting
+main(["profile", sys.argv[1]])
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)], ids=["SIGTERM", "SIGINT"]
+)
+def test_what_fails_because_of_a_signal_is_no_bug(number, code, tmp_path):
+    program = INTERRUPTED.format(signal=int(number))
+    found = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, timeout=60
+    )
+    told = "starting Spark on local[*]\ninterrupted\n"
+    assert (found.returncode, found.stderr) == (code, told)
+
+
+PRINTING = [
+    "examples", "schedulers", "schema plan", "completion bash", "--help", "plan --help",
+    "--version", "doctor", "plan -s default -e linear", "plan -s default -e linear --json",
+    "compare -e linear --schedulers default", "compare -e linear --schedulers default --json",
+    "simulate {plan}", "simulate {plan} --json", "show {plan}", "show {plan} --json",
+    "explain {plan}", "explain {plan} --json", "diff {plan} {plan} --json", "report {plan} --json",
+    "validate {plan}",
+]  # fmt: skip
+#: Ours, the parser's and rich's ways of printing, each of which may be the one that fails.
+UNBUFFERED = ["examples", "--help", "schema plan", "show {plan} --json"]
+
+
+@pytest.fixture(scope="module")
+def plan(tmp_path_factory):
+    path = tmp_path_factory.mktemp("plan") / "plan.json"
+    subprocess.run([*PENSTOCK, *f"plan -s default -e linear -o {path}".split()], check=True,
+                   capture_output=True)  # fmt: skip
+    return path
+
+
+@pytest.mark.parametrize(
+    ("command", "unbuffered"),
+    [(command, "") for command in PRINTING] + [(command, "1") for command in UNBUFFERED],
+)
+def test_a_full_disk_under_the_output_is_a_failure_and_no_bug(command, unbuffered, plan, tmp_path):
+    with Path("/dev/full").open("w") as full:
+        found = subprocess.run(
+            [*PENSTOCK, *command.format(plan=plan).split()],
+            stdout=full, stderr=subprocess.PIPE, text=True, timeout=300, cwd=tmp_path,
+            env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
+        )  # fmt: skip
+    last = found.stderr.splitlines()[-1]
+    assert last.startswith("error: cannot write"), found.stderr
+    assert last.endswith(": No space left on device")
+    assert "bug" not in found.stderr
+    assert found.returncode == 1
+
+
+def test_output_that_was_closed_is_missed_and_words_are_not():
+    def run(redirection: str) -> subprocess.CompletedProcess[str]:
+        command = f'"$@" {redirection}'
+        return subprocess.run(
+            ["sh", "-c", command, "sh", *PENSTOCK, "examples"], capture_output=True, text=True
+        )
+
+    closed = run(">&-")
+    assert (closed.returncode, closed.stdout) == (1, "")
+    assert closed.stderr.startswith("error: cannot write")
+    assert closed.stderr.count("\n") == 1
+    mute = run("2>&-")
+    assert mute.returncode == 0
+    assert "linear" in mute.stdout
+    assert run("2>/dev/full").returncode == 0
+
+
 def terminal(command: str, **environment: str) -> str:
     """What a person sees on a terminal of 100 columns."""
     ours, theirs = pty.openpty()

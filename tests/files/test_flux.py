@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from penstock import load
+from penstock.cli.main import main
 from penstock.errors import InputError
 from penstock.files.document import read_document
 from penstock.files.flux import topology_from_flux
@@ -51,12 +52,12 @@ streams:
 def flux(tmp_path):
     """Load a Flux file of that text; other files may stand beside it."""
 
-    def flux(text: str, properties=None, **others: str) -> Topology:
+    def flux(text: str, properties=None, environ=None, **others: str) -> Topology:
         for name, other in others.items():
             (tmp_path / f"{name}.yaml").write_text(other, encoding="utf-8")
         path = tmp_path / "topology.yaml"
         path.write_text(text, encoding="utf-8")
-        return topology_from_flux(read_document(path), properties)
+        return topology_from_flux(read_document(path), properties, environ)
 
     return flux
 
@@ -135,9 +136,58 @@ def test_properties_are_put_in_before_anything_is_read(flux):
     assert (found.name, found.components[1].instances, found.workers) == ("orders-7", 6, 2)
 
 
-def test_the_environment_is_a_source_of_properties(flux, monkeypatch):
+STAGED = PLAIN.replace("name: orders", "name: orders-${ENV-STAGE}")
+
+
+def test_the_environment_is_read_only_where_it_is_handed_over(flux, monkeypatch):
     monkeypatch.setenv("STAGE", "test")
-    assert flux(PLAIN.replace("name: orders", "name: orders-${ENV-STAGE}")).name == "orders-test"
+    said = r"name: ENV-STAGE has no value: the environment is read with .* --env-filter"
+    with pytest.raises(InputError, match=said):
+        flux(STAGED)
+    assert flux(STAGED, environ={"STAGE": "prod"}).name == "orders-prod"
+    with pytest.raises(InputError, match=said):
+        flux(STAGED, {"ENV-STAGE": "prod"}, {"OTHER": "x"})
+
+
+def test_no_verb_but_the_import_reads_the_environment(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("STAGE", "test")
+    path = tmp_path / "flux.yaml"
+    path.write_text(STAGED, encoding="utf-8")
+
+    def code(*arguments: str) -> int:
+        with pytest.raises(SystemExit) as left:
+            main(arguments)
+        return int(left.value.code or 0)
+
+    assert code("import", "flux", str(path)) == 1
+    assert code("validate", str(path)) == 1
+    for option in ("--env-filter", "-e"):
+        assert code("import", "flux", str(path), option, "-o", str(tmp_path / "topology.yaml")) == 0
+        assert load(tmp_path / "topology.yaml").name == "orders-test"
+    capsys.readouterr()
+
+
+def test_there_are_no_more_instances_than_tasks(flux):
+    # Storm cuts the executors of a component down to its tasks.
+    (found,) = [
+        c for c in flux(PLAIN.replace("numTasks: 8", "numTasks: 3")).components
+        if c.name == "check"
+    ]  # fmt: skip
+    assert (found.instances, found.tasks) == (3, 3)
+
+
+@pytest.mark.parametrize("name", ['""', '"  "', '"a/b"', '"\\t"'])
+def test_a_stream_has_a_name_or_the_default(flux, name):
+    text = PLAIN.replace("{type: SHUFFLE}", f"{{type: SHUFFLE, streamId: {name}}}")
+    with pytest.raises(InputError, match=r"streams\[0\]\.grouping\.streamId: "):
+        flux(text)
+
+
+def test_memory_that_no_file_of_ours_may_ask_for_is_refused(flux):
+    # Each part may be 1e15; their sum may not.
+    requests = "{id: huge, className: X, onHeapMemoryLoad: 1e15, offHeapMemoryLoad: 1e15}"
+    with pytest.raises(InputError, match=r"components\.huge\.requests\.memory_mb: "):
+        flux(PLAIN.replace("bolts:\n", f"bolts:\n  - {requests}\n"))
 
 
 def test_a_property_without_a_value_matters_only_where_we_look(flux):

@@ -70,6 +70,13 @@ def test_the_second_of_two_equal_keys_is_named_by_its_line():
     assert str(error.value) == 'f.json:4: "x" is given twice'
 
 
+@pytest.mark.parametrize("rest", ["}", "]", "},", ", 1", ' x "', "}}]]", '"\\x"', ':{"a":'])
+def test_what_follows_the_second_of_two_equal_keys_need_not_be_json(rest):
+    with pytest.raises(InputError) as error:
+        parse_json('{"a": 1,\n "a": 2}' + rest, "f.json")
+    assert str(error.value) == 'f.json:2: "a" is given twice'
+
+
 def test_what_ends_too_early_is_said_to():
     with pytest.raises(InputError, match=r"f\.json:2: not JSON: the file ends too early"):
         parse_json('{"a":\n [1, 2', "f.json")

@@ -13,8 +13,9 @@ from tests.telemetry.frames import START_MS, accepted, took, windows
 
 from penstock.errors import InputError
 from penstock.telemetry.schemas import DRIFT
-from penstock.telemetry.store import Manifest, Store, StoreBusyError
+from penstock.telemetry.store import Manifest, Store
 from penstock.telemetry.tables import Tables
+from penstock.telemetry.writer_lock import StoreBusyError
 
 pytestmark = pytest.mark.spark
 

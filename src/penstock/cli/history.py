@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -107,10 +108,6 @@ def measure(
     if not receipts:
         message = "has no receipts; penstock apply leaves one for each plan"
         raise InputError(*findings, Finding(message, str(folder)))
-    if anew and (folder / TABLES).exists():
-        aside = folder / f"{TABLES}-{int(time.time())}"
-        (folder / TABLES).rename(aside)
-        say(f"the tables so far are in {aside}")
     types = {
         name: kind
         for applied, _ in receipts
@@ -118,6 +115,7 @@ def measure(
     }
     say(f"starting Spark on {master}")
     with (
+        live.measuring(folder),
         spark_session(master, driver_memory=driver_memory, config=config) as spark,
         tempfile.TemporaryDirectory(prefix="penstock-tables-") as scratch,
     ):
@@ -134,6 +132,8 @@ def measure(
         )
         live.take_in(pipeline, fresh.folders)
         live.require_lines(pipeline, fresh)
+        if anew:
+            _put_aside(folder)
         live.look_back(pipeline, folder)
     entries, findings = read_history(folder)
     if as_json:
@@ -141,6 +141,13 @@ def measure(
     else:
         show(history_view(entries))
     return _told(findings)
+
+
+def _put_aside(folder: Path) -> None:
+    if (folder / TABLES).exists():
+        aside = folder / f"{TABLES}-{int(time.time())}"
+        (folder / TABLES).rename(aside)
+        say(f"the tables so far are in {aside}")
 
 
 def _found(entries: list[Entry], wanted: str) -> Entry:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -15,7 +16,7 @@ from penstock.files.document import read_document
 from penstock.files.flux import is_flux, topology_from_flux
 from penstock.files.production import Executors, is_production_folder, load_production
 from penstock.files.schema import as_mapping, is_name
-from penstock.files.store import dumps, save
+from penstock.files.store import dumps, load, save, to_dict
 from penstock.files.storm_yaml import cluster_from_storm_yaml
 from penstock.files.writer import to_json
 from penstock.model.cluster import Cluster
@@ -32,6 +33,9 @@ def flux(
     properties: Annotated[
         list[str] | None, typer.Option("--property", help="Value of ${name}, as name=value.")
     ] = None,
+    env_filter: Annotated[
+        bool, typer.Option("--env-filter", "-e", help="Fill in ${ENV-NAME} from the environment.")
+    ] = False,
     out: options.Out = None,
     as_json: options.Json = False,
 ) -> int:
@@ -45,7 +49,8 @@ def flux(
     if not is_flux(as_mapping(document.value)):
         raise InputError(Finding("is no Flux topology: no spouts, bolts or includes", str(file)))
     pairs = dict(_pair(p) for p in properties or [])
-    return _write(topology_from_flux(document, pairs), out, as_json)
+    environ = dict(os.environ) if env_filter else {}
+    return _write(topology_from_flux(document, pairs, environ), out, as_json)
 
 
 @app.command("storm-yaml")
@@ -89,7 +94,7 @@ def storm(
     if snapshot.topologies:
         files[out / "current.json"] = plan_in_force(snapshot)
     for path, value in files.items():
-        save(value, path)
+        _save(value, path)
     seen: dict[str, object] = {
         "rates_per_s": {name: dict(rates) for name, rates in snapshot.rates.items()},
         "scheduler_info": dict(snapshot.statuses),
@@ -135,7 +140,7 @@ def production(
     files: dict[Path, Topology | Cluster] = {out / "cluster.json": problem.cluster}
     files |= {out / f"topology-{t.name}.json": t for t in problem.topologies}
     for path, value in files.items():
-        save(value, path)
+        _save(value, path)
     if as_json:
         names = [str(path) for path in files]
         write_json({"format": "penstock/imported", "version": 1, "files": names})
@@ -150,9 +155,15 @@ def _pair(text: str) -> tuple[str, str]:
     return name, value
 
 
+def _save(value: Topology | Cluster | Plan, path: Path) -> None:
+    """Write what can be read again: what we refuse to read is refused here."""
+    load(to_dict(value))
+    save(value, path)
+
+
 def _write(value: Topology | Cluster, out: Path | None, as_json: bool) -> int:
     if out:
-        save(value, out)
+        _save(value, out)
         say(f"wrote {out}")
     if as_json or not out:
         write_text(dumps(value, json=as_json))

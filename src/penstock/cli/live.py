@@ -6,7 +6,8 @@ import glob
 import re
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -24,6 +25,7 @@ from penstock.model.profile import Profile
 from penstock.model.snapshot import Snapshot
 from penstock.telemetry.history.reader import TABLES
 from penstock.telemetry.session import spark_session
+from penstock.telemetry.writer_lock import writing_to
 
 if TYPE_CHECKING:
     from penstock.change.history import Outcome
@@ -204,6 +206,13 @@ def _without_half_known_ackers(profile: Profile, used: set[str]) -> Profile:
     if profile.covers({ACKER}, used):
         return profile
     return replace(profile, costs=tuple(c for c in profile.costs if c.row != ACKER))
+
+
+@contextmanager
+def measuring(history: Path) -> Iterator[None]:
+    """Be the only one that adds measurements to a history, where there is one."""
+    with writing_to(history) if history.is_dir() else nullcontext():
+        yield
 
 
 def look_back(pipeline: Pipeline, history: Path) -> dict[str, Outcome]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import io
+import errno
 import os
 import signal
 import sys
@@ -44,7 +44,7 @@ from penstock.cli import (
     validate,
 )
 from penstock.cli.missing_costs import what_helps
-from penstock.cli.output import say, write_json
+from penstock.cli.output import discard_output, open_standard_streams, say, write_json
 from penstock.errors import (
     EXIT_BUG,
     EXIT_DONE,
@@ -110,20 +110,35 @@ def _options(
     pass
 
 
+#: What writing fails with through no fault of ours.
+_NOWHERE_TO_WRITE = (
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EFBIG,
+    errno.EIO,
+    errno.EROFS,
+    errno.EBADF,
+)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command and leave with its exit code; nothing a user does ends in a traceback."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    _never_fail_to_print()
+    open_standard_streams()
     terminations = _note_terminations()
     try:
         code = _run(given)
-        if terminations and code == EXIT_INTERRUPTED:
-            code = EXIT_TERMINATED
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader has seen enough (``| head``); keep Python from complaining at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader has seen enough (``| head``).
+        discard_output()
         code = EXIT_DONE
+    except OSError as error:
+        discard_output()
+        say(f"error: cannot write to standard output: {error.strerror or error}")
+        code = EXIT_FAILURE
+    if terminations and code == EXIT_INTERRUPTED:
+        code = EXIT_TERMINATED
     sys.exit(code)
 
 
@@ -141,13 +156,6 @@ def _note_terminations() -> list[int]:
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, interrupt)
     return received
-
-
-def _never_fail_to_print() -> None:
-    """A terminal that knows no "→" gets its escape, not an error."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
 
 
 @cache
@@ -169,10 +177,17 @@ def _run(arguments: list[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         say("interrupted")
         return EXIT_INTERRUPTED
-    except BrokenPipeError:
-        raise
     except MemoryError:
         say("error: not enough memory for this input")
+        return EXIT_FAILURE
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        if error.errno not in _NOWHERE_TO_WRITE:
+            return _report_bug(error)
+        discard_output()
+        where = f"{error.filename}: " if error.filename else ""
+        say(f"error: {where}cannot write: {error.strerror}")
         return EXIT_FAILURE
     except Exception as error:
         # Wrong options: the parser's own errors know how to show themselves and their exit code.
@@ -180,7 +195,17 @@ def _run(arguments: list[str]) -> int:
         if show is not None:
             show()
             return int(getattr(error, "exit_code", EXIT_FAILURE))
+        if _is_of_an_interruption(error):
+            say("interrupted")
+            return EXIT_INTERRUPTED
         return _report_bug(error)
+
+
+def _is_of_an_interruption(error: BaseException | None) -> bool:
+    """Whether an error came up while an interruption was on its way out."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _report(error: PenstockError, arguments: list[str]) -> int:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import sys
+from contextlib import suppress
 from pathlib import Path
+from typing import TextIO
 
 from rich.console import Console, RenderableType
 
@@ -13,6 +17,35 @@ from penstock.files.writer import write_text as write_atomically
 
 #: Without a terminal there is no width to fit into; tables must not be cut.
 _PIPE_WIDTH = 10_000
+
+
+def open_standard_streams() -> None:
+    """Have streams to write to that fail on a full disk only, and never on a letter.
+
+    A terminal that knows no "→" gets its escape. Where a stream was closed (``>&-``) its number is
+    taken, lest a file opened later gets it and with it what is printed; results are missed, and
+    words are not.
+    """
+    if sys.stdout is None:
+        sys.stdout = _stream(1, os.O_RDONLY)
+    if sys.stderr is None:
+        sys.stderr = _stream(2, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _stream(number: int, access: int) -> TextIO:
+    null = os.open(os.devnull, access)
+    if null != number:
+        os.dup2(null, number)
+        os.close(null)
+    return open(number, "w", encoding="utf-8", closefd=False)
+
+
+def discard_output() -> None:
+    """Let what could not be printed go, so that Python does not try once more at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def is_terminal() -> bool:
@@ -35,9 +68,10 @@ def show(*renderables: RenderableType) -> None:
 
 
 def say(text: str) -> None:
-    """Tell the person something that is no result."""
-    sys.stderr.write(text + "\n")
-    sys.stderr.flush()
+    """Tell the person something that is no result; where nobody can hear it, that is that."""
+    with suppress(OSError):
+        sys.stderr.write(text + "\n")
+        sys.stderr.flush()
 
 
 def write_text(text: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -28,6 +28,7 @@ from penstock.model.profile import Profile
 from penstock.model.snapshot import Snapshot
 from penstock.report.measured import measured_to_dict, measured_view
 from penstock.telemetry.session import DRIVER_MEMORY, LOCAL, spark_session
+from penstock.telemetry.writer_lock import writing_to
 
 if TYPE_CHECKING:
     from penstock.telemetry.findings import Measured
@@ -113,6 +114,7 @@ def command(
     say(f"starting Spark on {master}")
     with (
         _store_folder(store, follow) as folder,
+        nullcontext() if cluster is None else live.measuring(history_options.folder(history)),
         spark_session(master, driver_memory=driver_memory, config=config) as spark,
     ):
         from penstock.telemetry.clean import Settings
@@ -185,7 +187,9 @@ def _baseline(source: str | None) -> Profile | None:
 @contextmanager
 def _store_folder(store: str | None, follow: bool) -> Iterator[str]:
     if store is not None:
-        yield store if "://" in store else str(Path(store).absolute())
+        root = store if "://" in store else str(Path(store).absolute())
+        with writing_to(root):
+            yield root
         return
     if follow:
         say("without --store the tables are gone when this ends; the profile stays (--out)")

@@ -1,12 +1,12 @@
 """Storm Flux topologies (YAML) to ours: structure, parallelism, groupings and requests.
 
 Flux says nothing of rates: every selectivity is 1 until a profile replaces it. Java classes and
-their arguments are not looked at. Properties ``${name}`` and includes are followed as Flux does.
+their arguments are not looked at. Properties ``${name}`` and includes are followed as Flux does,
+and the environment (``${ENV-NAME}``) only where the user says so.
 """
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from penstock.errors import Finding, InputError, shown
-from penstock.files.document import Document, read_document
+from penstock.files.document import Document, document_of, read_document
 from penstock.files.schema import (
     Count,
     Name,
@@ -27,10 +27,13 @@ from penstock.files.schema import (
     first_findings,
     no_such,
 )
+from penstock.files.topology_file import topology_from, topology_to_dict
 from penstock.files.yaml_reader import plain_scalar
 from penstock.model.topology import DEFAULT_STREAM, Component, Grouping, Kind, Stream, Topology
 
 _PROPERTY = re.compile(r"\$\{([^}]+)\}")
+#: How the name of a variable of the environment begins.
+_ENV = "ENV-"
 _MOST_INCLUDES = 20
 _GROUPINGS = {
     "SHUFFLE": Grouping.SHUFFLE,
@@ -70,7 +73,7 @@ class _FluxComponent(_Lenient):
 
 class _FluxGrouping(_Lenient):
     type: str = "SHUFFLE"
-    streamId: str | None = None  # noqa: N815
+    streamId: Name | None = None  # noqa: N815
     args: list[Any] | None = None
 
 
@@ -113,9 +116,17 @@ def is_flux(value: Mapping[str, object]) -> bool:
     )
 
 
-def topology_from_flux(document: Document, properties: Mapping[str, str] | None = None) -> Topology:
-    """The topology a Flux file describes, or an error with everything that is in the way."""
-    value = _substituted(_with_includes(document, (), []), properties or {}, os.environ)
+def topology_from_flux(
+    document: Document,
+    properties: Mapping[str, str] | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> Topology:
+    """The topology a Flux file describes, or an error with everything that is in the way.
+
+    ``${ENV-NAME}`` is looked up in ``environ``, which a user hands over (Flux: ``--env-filter``):
+    a file of somebody else's does not get to read the environment by itself.
+    """
+    value = _substituted(_with_includes(document, (), []), properties or {}, environ or {})
     document = Document(document.name, value, document._positions)
     if as_mapping(value).get("topologySource") is not None:
         message = "is built by Java code, which only Storm can run; import it from a live cluster"
@@ -124,6 +135,13 @@ def topology_from_flux(document: Document, properties: Mapping[str, str] | None 
     findings += first_findings(document, _reference_findings(document))
     if file is None or findings:
         raise InputError(*findings)
+    topology = _topology(file)
+    # What our own file may not say is refused here, and not first when it is read again.
+    topology_from(document_of(topology_to_dict(topology), document.name))
+    return topology
+
+
+def _topology(file: _FluxFile) -> Topology:
     config = file.config or _NO_CONFIG
     spouts, bolts = file.spouts or [], file.bolts or []
     return Topology(
@@ -196,8 +214,8 @@ def _substituted(value: Any, properties: Mapping[str, str], environ: Mapping[str
 
     def found(match: re.Match[str]) -> str:
         name = match.group(1)
-        if name.startswith("ENV-"):
-            return environ.get(name[4:], match.group())
+        if name.startswith(_ENV):
+            return environ.get(name.removeprefix(_ENV), match.group())
         return properties.get(name, match.group())
 
     return _PROPERTY.sub(found, value)
@@ -228,9 +246,16 @@ def _reference_findings(document: Document) -> Iterator[Finding]:
             yield document.finding(("streams", i, "grouping", "type"), message)
     name = top.get("name")
     if isinstance(name, str) and (match := _PROPERTY.search(name)):
-        name = match.group(1)
-        message = f"property {name} has no value; penstock import flux --property {name}=VALUE"
-        yield document.finding(("name",), message)
+        yield document.finding(("name",), _no_value(match.group(1)))
+
+
+def _no_value(name: str) -> str:
+    if variable := name.removeprefix(_ENV) if name.startswith(_ENV) else "":
+        return (
+            f"{name} has no value: the environment is read with penstock import flux --env-filter "
+            f"only, and must have {variable}"
+        )
+    return f"property {name} has no value; penstock import flux --property {name}=VALUE"
 
 
 def _component(fields: _FluxComponent, kind: Kind, config: _FluxConfig) -> Component:
@@ -240,7 +265,8 @@ def _component(fields: _FluxComponent, kind: Kind, config: _FluxConfig) -> Compo
     return Component(
         name=fields.id,
         kind=kind,
-        instances=fields.parallelism,
+        # Storm gives a component no more executors than it has tasks.
+        instances=min(fields.parallelism, fields.numTasks or fields.parallelism),
         tasks=fields.numTasks,
         cpu_points=config.cpu_points if fields.cpuLoad is None else fields.cpuLoad,
         memory_mb=(onheap or 0.0) + (offheap or 0.0) if known else None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 
 from penstock.errors import Finding, InputError
@@ -117,9 +118,8 @@ def _positions(text: str) -> Positions:
     return found
 
 
-def _walk(text: str) -> list[tuple[Place, int]]:
-    """Every value of valid JSON text with its line, in order."""
-    found: list[tuple[Place, int]] = []
+def _walk(text: str) -> Iterator[tuple[Place, int]]:
+    """Every value of JSON text with its line, in order; what is not asked for may be no JSON."""
     # One entry per open container: the current key, or the current position in a list.
     stack: list[str | int] = []
     is_object: list[bool] = []
@@ -131,7 +131,7 @@ def _walk(text: str) -> list[tuple[Place, int]]:
         symbol = token.group()
         if symbol in "{[":
             if not is_object or not is_object[-1]:  # inside an object its key was noted already
-                found.append((tuple(stack), line))
+                yield tuple(stack), line
             is_object.append(symbol == "{")
             stack.append("" if symbol == "{" else 0)
             expects_key = symbol == "{"
@@ -147,7 +147,6 @@ def _walk(text: str) -> list[tuple[Place, int]]:
             expects_key = False
         elif expects_key:
             stack[-1] = json.loads(symbol)
-            found.append((tuple(stack), line))
+            yield tuple(stack), line
         elif not is_object or not is_object[-1]:
-            found.append((tuple(stack), line))
-    return found
+            yield tuple(stack), line

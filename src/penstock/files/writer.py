@@ -6,10 +6,11 @@ import hashlib
 import json
 import os
 import re
-import tempfile
 from pathlib import Path
 
 import yaml
+
+from penstock.files.replacement import remove_leftovers, replace_file
 
 _WIDTH = 100
 
@@ -80,20 +81,5 @@ def _whole_numbers(value: object) -> object:
 def write_text(path: str | Path, text: str) -> None:
     """All or nothing: a reader sees the old file or the new one, whatever happens in between."""
     path = Path(path)
-    if path.is_dir():
-        raise IsADirectoryError(None, "is a folder")
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
-        Path(temporary).chmod(0o666 & ~_umask())
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+    remove_leftovers(Path(os.path.realpath(path)).parent)
+    replace_file(path, text.encode())

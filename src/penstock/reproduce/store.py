@@ -17,7 +17,7 @@ from pathlib import Path
 from penstock.errors import Finding, InputError
 from penstock.files.paper_fields import Setting
 from penstock.files.plan_file import plan_to_dict
-from penstock.files.writer import write_text
+from penstock.files.replacement import remove_leftovers, replace_file
 from penstock.model.placement import Placement
 from penstock.model.plan import Plan
 from penstock.reproduce.figures import Found
@@ -49,6 +49,7 @@ class FigureStore:
         except OSError as error:
             message = f"cannot be made: {error.strerror or error}"
             raise InputError(Finding(message, str(folder))) from None
+        remove_leftovers(folder)
 
     def read(self, key: str) -> Found | None:
         """The figures of a setting, or nothing; a file that cannot be read counts as none."""
@@ -61,7 +62,8 @@ class FigureStore:
 
     def keep(self, key: str, name: str, found: Found) -> None:
         kept = {"format": "penstock/figures", "version": 1, "setting": name, "figures": found}
-        write_text(self.folder / f"{key}.json", json.dumps(kept, indent=1) + "\n")
+        text = json.dumps(kept, indent=1) + "\n"
+        replace_file(self.folder / f"{key}.json", text.encode())
 
 
 def key_of(paper: str, name: str, setting: Setting) -> str:

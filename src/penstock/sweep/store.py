@@ -6,13 +6,14 @@ grown, runs only the cells that have none. Files appear whole or not at all.
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from penstock.errors import Finding, InputError
-from penstock.files.writer import write_text
+from penstock.files.replacement import remove_leftovers, replace_file
 
 #: A finished cell: its key, its columns, how long it took, and what went wrong, if anything.
 Finished: TypeAlias = dict[str, Any]
@@ -30,9 +31,12 @@ class CellStore:
         except OSError as error:
             message = f"cannot be made: {error.strerror or error}"
             raise InputError(Finding(message, str(folder))) from None
+        remove_leftovers(folder)
+        remove_leftovers(folder / "cells")
 
     def keep(self, finished: Finished) -> None:
-        write_text(self._path(finished["key"]), json.dumps(finished, indent=1) + "\n")
+        text = json.dumps(finished, indent=1) + "\n"
+        replace_file(self._path(finished["key"]), text.encode())
 
     def read(self, key: str) -> Finished | None:
         """A finished cell, or nothing; a file that cannot be read counts as none."""
@@ -57,9 +61,10 @@ class CellStore:
         rows = [found["row"] for key in keys if (found := self.read(key)) is not None]
         columns = list(dict.fromkeys(name for row in rows for name in row))
         table = pa.table({name: [row.get(name) for row in rows] for name in columns})
-        path, draft = self.folder / TABLE, self.folder / f".{TABLE}.draft"
-        pq.write_table(table, draft)
-        draft.replace(path)
+        content = io.BytesIO()
+        pq.write_table(table, content)
+        path = self.folder / TABLE
+        replace_file(path, content.getvalue())
         return path
 
     def _path(self, key: str) -> Path:

@@ -25,6 +25,7 @@ from penstock.telemetry.reasons import (
     LATEST_MS,
     LONGEST_WINDOW_MS,
     MOST_CPU_POINTS,
+    TOO_LARGE,
     Reason,
 )
 
@@ -89,7 +90,7 @@ _MOST = {
 
 def _within(cell: Column, most: float | None = None) -> Column:
     # NaN is larger than infinity to Spark.
-    return (cell >= 0) & ((cell < float("inf")) if most is None else (cell <= most))
+    return (cell >= 0) & ((cell < TOO_LARGE) if most is None else (cell <= most))
 
 
 def _entries_sound(f: SampleField, entries: Column) -> Column:
@@ -110,7 +111,7 @@ def _entries_sound(f: SampleField, entries: Column) -> Column:
         if field.type in NUMERIC:
             column = entries[field.name]
             least, most = F.array_min(column), F.array_max(column)
-            sound &= least.isNull() | ((least >= 0) & (most < float("inf")))
+            sound &= least.isNull() | ((least >= 0) & (most < TOO_LARGE))
     return sound
 
 
@@ -130,7 +131,7 @@ def scalar_checks(value: Value, types: Mapping[str, str], now_ms: int) -> list[C
     scalars = [f for f in SAMPLE_FIELDS if f.type not in ENTRY_FIELDS]
     for f in scalars:
         if f.type is FieldType.NUMBER:
-            checks.append(Check(_not_finite(value(f.name)), Reason.NOT_FINITE, f.name))
+            checks.append(Check(not_finite(value(f.name)), Reason.NOT_FINITE, f.name))
         elif f.type is FieldType.TEXT:
             checks.append(Check(is_nested(value(f.name)), Reason.WRONG_TYPE, f.name))
             checks.append(Check(F.trim(value(f.name)) == "", Reason.EMPTY_NAME, f.name))
@@ -143,11 +144,12 @@ def scalar_checks(value: Value, types: Mapping[str, str], now_ms: int) -> list[C
 
 def _is_range(value: Value) -> Column:
     """A record may stand for the tasks of one executor, which are not so many."""
-    tasks = value("last_task") - value("task")
+    # Of whole numbers of 64 bits the difference may have more.
+    tasks = value("last_task").cast("double") - value("task").cast("double")
     return F.coalesce(tasks.between(0, _MOST_TASKS), F.lit(True))
 
 
-def _not_finite(cell: Column) -> Column:
+def not_finite(cell: Column) -> Column:
     return F.isnan(cell) | (F.abs(cell) == float("inf"))
 
 
@@ -170,6 +172,9 @@ def _range_checks(value: Value) -> list[Check]:
     ]
     for name in ("cpu_points", "worker_cpu_points"):
         checks.append(Check(value(name) > MOST_CPU_POINTS, Reason.IMPOSSIBLE_CPU, name))
+    for f in SAMPLE_FIELDS:
+        if f.type is FieldType.NUMBER and f.name not in _MOST:
+            checks.append(Check(value(f.name) >= TOO_LARGE, Reason.OUT_OF_RANGE, f.name))
     return checks
 
 
@@ -187,7 +192,8 @@ def _entry_failures(f: SampleField) -> list[_Failure]:
         if field.required:
             add(Reason.MISSING_FIELD, field, lambda cell: cell.isNull())
         if field.type is FieldType.NUMBER:
-            add(Reason.NOT_FINITE, field, _not_finite)
+            add(Reason.NOT_FINITE, field, not_finite)
+            add(Reason.OUT_OF_RANGE, field, lambda cell: cell >= TOO_LARGE)
         if field.type in NUMERIC:
             add(Reason.NEGATIVE, field, lambda cell: cell < 0)
         else:

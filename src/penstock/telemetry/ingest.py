@@ -6,15 +6,13 @@ Spark SQL expressions built from the record's table of fields, so that a new fie
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import reduce
-from operator import or_
+from collections.abc import Callable, Mapping
+from functools import partial, reduce
+from operator import and_, or_
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql import types as T
 
-from penstock.errors import Finding, InputError
 from penstock.model.telemetry import SAMPLE_FIELDS, Counters, FieldType, SampleField
 from penstock.telemetry.checks import (
     ENTRY_FIELDS,
@@ -24,18 +22,19 @@ from penstock.telemetry.checks import (
     entry_checks,
     is_nested,
     is_sound,
+    not_finite,
     scalar_checks,
     spoilt,
     type_of_host,
 )
-from penstock.telemetry.reasons import LONGEST_LINE, Reason
-from penstock.telemetry.schemas import RECORD, spark_type
+from penstock.telemetry.columns import record_columns, require_columns, unread_checks, whole
+from penstock.telemetry.reasons import LONGEST_LINE, TOO_LARGE, Reason
+from penstock.telemetry.schemas import RECORD
 
 #: What a raw record carries beside its fields.
 EXTRA_COLUMNS = ("raw", "file", "reason", "field")
 COLUMNS = (*(f.name for f in SAMPLE_FIELDS), *EXTRA_COLUMNS)
 
-_NUMBER_TYPES = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
 _BAR = "|"
 
 
@@ -78,47 +77,18 @@ def _only_record(text: Column, schema: str) -> Column:
 
 def from_columns(frame: DataFrame, types: Mapping[str, str], now_ms: int) -> DataFrame:
     """Records from typed columns, as Parquet has them; also needs the column file."""
-    require_columns(frame)
-    have = set(frame.columns)
-    columns = [
-        (_by_name(frame, f) if f.name in have else F.lit(None)).cast(spark_type(f)).alias(f.name)
-        for f in SAMPLE_FIELDS
-    ]
-    typed = frame.select("file", *columns)
+    require_columns(frame.schema)
+    given = [f.name for f in SAMPLE_FIELDS if f.name in frame.columns]
+    typed = frame.select("file", F.struct(*given).alias("given"), *record_columns(frame.schema))
+    unread = unread_checks(frame.schema, F.col("given"))
     # Two passes over the files, because nearly all records are sound, and that is seen quickly;
     # what exactly is wrong with the others takes ten times as long to find out.
-    sound = is_sound(F.col, types, now_ms)
+    sound = reduce(and_, [~check.fails for check in unread], is_sound(F.col, types, now_ms))
     names = [f.name for f in SAMPLE_FIELDS]
-    others = typed.where(~sound).select("file", F.struct(*names).alias("typed"))
-    raw = F.to_json("typed").cast("binary")
-    judged = _judged(others, [], types, now_ms, raw)
+    others = typed.where(~sound).select("file", "given", F.struct(*names).alias("typed"))
+    raw = F.to_json("given").cast("binary")
+    judged = _judged(others, unread, types, now_ms, raw)
     return _accepted(typed.where(sound), types).unionByName(judged)
-
-
-def _by_name(frame: DataFrame, f: SampleField) -> Column:
-    """A column whose entries have their fields in our order: Spark casts them by position."""
-    column = F.col(f.name)
-    if f.type not in ENTRY_FIELDS:
-        return column
-    have = _entry_types(frame.schema[f.name].dataType)
-    if list(have) == [entry.name for entry in ENTRY_FIELDS[f.type]]:
-        return column
-
-    def ordered(entry: Column) -> Column:
-        values = [
-            (entry[e.name] if e.name in have else F.lit(None)).cast(spark_type(e)).alias(e.name)
-            for e in ENTRY_FIELDS[f.type]
-        ]
-        return F.when(entry.isNotNull(), F.struct(*values))
-
-    return F.transform(column, ordered)
-
-
-def _entry_types(seen: T.DataType) -> dict[str, T.DataType]:
-    """Types of the fields of a list's entries; none where it is no list of such."""
-    if isinstance(seen, T.ArrayType) and isinstance(seen.elementType, T.StructType):
-        return {entry.name: entry.dataType for entry in seen.elementType.fields}
-    return {}
 
 
 def _once(frame: DataFrame, **columns: Column) -> DataFrame:
@@ -129,33 +99,6 @@ def _once(frame: DataFrame, **columns: Column) -> DataFrame:
     """
     ((name, column),) = columns.items()
     return frame.select("*", F.explode(F.array(column)).alias(name))
-
-
-def require_columns(frame: DataFrame) -> None:
-    """Refuse columns that can never hold a record: missing or of a wrong type, all at once."""
-    have = {f.name: f.dataType for f in frame.schema.fields}
-    findings = []
-    for f in SAMPLE_FIELDS:
-        if f.name not in have:
-            if f.required and f.name != "machine_type":
-                findings.append(Finding("missing column", field=f.name))
-            continue
-        if not _castable(have[f.name], f):
-            seen, wanted = have[f.name].simpleString(), RECORD[f.name].dataType.simpleString()
-            findings.append(Finding(f"column is {seen}, expected {wanted}", field=f.name))
-    if findings:
-        raise InputError(*findings)
-
-
-def _castable(seen: T.DataType, f: SampleField) -> bool:
-    if f.type in ENTRY_FIELDS:
-        entries = _entry_types(seen)
-        return bool(entries) and all(
-            _castable(entries[entry.name], entry) if entry.name in entries else not entry.required
-            for entry in ENTRY_FIELDS[f.type]
-        )
-    is_number = seen.simpleString().startswith(_NUMBER_TYPES)
-    return is_number or (f.type is FieldType.TEXT and seen.simpleString() == "string")
 
 
 # -- types -------------------------------------------------------------------------------------
@@ -186,10 +129,10 @@ def _entries_as_text(f: SampleField, text: Column) -> Column:
 def _number(f: SampleField, text: Column) -> Column:
     """Lenient where nothing is lost: "12" is a number, and a port given as number is text."""
     # NaN and Infinity come through in quotes, because JSON has no such numbers.
-    number = F.trim(text, F.lit('"')).try_cast("double")
+    told = F.trim(text, F.lit('"'))
     if f.type is FieldType.WHOLE:
-        return F.when(number == F.floor(number), number.try_cast("bigint"))
-    return number
+        return F.coalesce(told.try_cast("bigint"), whole(told.try_cast("double")))
+    return told.try_cast("double")
 
 
 def _mistyped(f: SampleField, text: Column) -> Column:
@@ -207,21 +150,41 @@ def _type_checks(text: Mapping[str, Column]) -> list[Check]:
             checks += _entry_type_checks(f, text[f.name])
             continue
         if f.type is FieldType.WHOLE:
-            infinite = F.trim(text[f.name], F.lit('"')).isin("NaN", "Infinity", "-Infinity")
-            checks.append(Check(infinite, Reason.NOT_FINITE, f.name))
+            number = F.trim(text[f.name], F.lit('"')).try_cast("double")
+            checks += _unread_wholes(unread, number, f.name)
         checks.append(Check(unread, Reason.WRONG_TYPE, f.name))
     return checks
+
+
+def _unread_wholes(unread: Column, number: Column, name: str) -> list[Check]:
+    """Why a number could not be read as a whole one of 64 bits."""
+    return [
+        Check(unread & not_finite(number), Reason.NOT_FINITE, name),
+        Check(unread & (F.abs(number) >= TOO_LARGE), Reason.OUT_OF_RANGE, name),
+    ]
 
 
 def _entry_type_checks(f: SampleField, text: Column) -> list[Check]:
     """Which field of an entry could not be read: the entry as a whole is gone by now."""
     entries = _entries_as_text(f, text)
+    checks = []
+    for field in ENTRY_FIELDS[f.type]:
+        name = f"{f.name}.{field.name}"
+        if field.type is FieldType.WHOLE:
+            checks.append(Check(_any(entries, field, _is_too_large), Reason.OUT_OF_RANGE, name))
+        checks.append(
+            Check(_any(entries, field, partial(_mistyped, field)), Reason.WRONG_TYPE, name)
+        )
+    return checks
 
-    def unread(field: SampleField) -> Column:
-        return F.exists(entries, lambda entry: _mistyped(field, entry[field.name]))
 
-    fields = ENTRY_FIELDS[f.type]
-    return [Check(unread(e), Reason.WRONG_TYPE, f"{f.name}.{e.name}") for e in fields]
+def _any(entries: Column, field: SampleField, holds: Callable[[Column], Column]) -> Column:
+    return F.exists(entries, lambda entry: holds(entry[field.name]))
+
+
+def _is_too_large(text: Column) -> Column:
+    number = F.trim(text, F.lit('"')).try_cast("double")
+    return F.coalesce((F.abs(number) >= TOO_LARGE) & ~not_finite(number), F.lit(False))
 
 
 # -- the verdict -------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ store remembers which batches it has, so after a crash every file is counted onc
 from __future__ import annotations
 
 import hashlib
+import json
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -22,7 +23,6 @@ from penstock.errors import InputError
 from penstock.model.profile import Profile
 from penstock.model.telemetry import Sample
 from penstock.telemetry import measure
-from penstock.telemetry.arrow_record import record_schema
 from penstock.telemetry.batch_stream import BatchStream
 from penstock.telemetry.checks import type_of_host
 from penstock.telemetry.clean import USUAL_WARM_UP_S, Settings
@@ -37,6 +37,7 @@ from penstock.telemetry.spark_log import SparkFailed
 from penstock.telemetry.store import Manifest, Store
 from penstock.telemetry.storm import log as storm_log
 from penstock.telemetry.tables import Tables
+from penstock.telemetry.writer_lock import StoreBusyError
 
 #: The tables a profile is made from.
 _FOUND_FROM = ("rates", "streams", "traffic", "workers", "utilisation")
@@ -108,11 +109,11 @@ class Pipeline:
 
     def take_in_samples(self, samples: Iterable[Sample], name: str) -> None:
         """Records made by a reader in Python, such as answers of Storm's UI."""
-        rows = [sample.to_dict() for sample in samples]
-        # By way of Arrow, which takes a whole number where any number may stand.
-        table = pa.Table.from_pylist(rows, schema=record_schema())
+        # As lines, in which any number may stand: one that is too large is set aside like others.
+        lines = [json.dumps(sample.to_dict()) for sample in samples]
+        table = pa.table({"value": pa.array(lines, pa.string())})
         frame = self.spark.createDataFrame(table).withColumn("file", F.lit(name))
-        self.tables.take_in(from_columns(frame, self.machine_types, self._now_ms()), _safe(name))
+        self.tables.take_in(from_lines(frame, self.machine_types, self._now_ms()), _safe(name))
 
     def _run_stream(
         self,
@@ -137,6 +138,11 @@ class Pipeline:
         except SparkFailed as error:
             if "FileNotFound" in str(error.__cause__):
                 raise InputError(f"a file went away while it was read: {error}") from error
+            if "CONCURRENT_STREAM_LOG_UPDATE" in str(error.__cause__):
+                message = (
+                    f"another run writes to {self.store.root}; run this one again when it ends"
+                )
+                raise StoreBusyError(message) from error
             raise
 
     def _judged(self, source: Source, frame: DataFrame) -> DataFrame:

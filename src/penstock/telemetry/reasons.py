@@ -45,3 +45,5 @@ EARLIEST_MS = 946_684_800_000
 LATEST_MS = 7_258_118_400_000
 #: 10,000 cores; more is a broken counter.
 MOST_CPU_POINTS = 1_000_000.0
+#: Numbers from here on do not fit into 64 bits, and no counter counts that far.
+TOO_LARGE = 2.0**63

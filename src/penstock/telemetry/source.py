@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from penstock.errors import InputError
-from penstock.telemetry.ingest import require_columns
+from penstock.telemetry.columns import require_columns
 
 _KAFKA = "kafka://"
 
@@ -60,7 +60,7 @@ class Source:
         file = F.col(f"_metadata.{whose}").alias("file")
         if self.format is SourceFormat.PARQUET:
             sample = spark.read.option("recursiveFileLookup", "true").parquet(self.location)
-            require_columns(sample)
+            require_columns(sample.schema)
             return reader.schema(sample.schema).parquet(folder).select("*", file)
         return reader.text(folder).select("value", file)
 

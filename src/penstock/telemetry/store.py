@@ -24,7 +24,6 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from penstock.errors import PenstockError
 from penstock.telemetry.manifest import (
     FOLDER,
     Manifest,
@@ -34,12 +33,9 @@ from penstock.telemetry.manifest import (
     numbers,
 )
 from penstock.telemetry.schemas import TABLES
+from penstock.telemetry.writer_lock import StoreBusyError
 
 _KEPT_MANIFESTS = 3
-
-
-class StoreBusyError(PenstockError):
-    """Somebody else committed to the store in the meantime."""
 
 
 class Store:

@@ -12,6 +12,9 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from penstock.files.replacement import remove_leftovers, replace_file
+from penstock.files.writer import write_text
+
 _DIGITS = 9
 
 
@@ -38,9 +41,7 @@ class Commits:
 
     def commit(self, number: int, facts: dict[str, object]) -> None:
         self._marks.mkdir(parents=True, exist_ok=True)
-        draft = self._marks / f".{number}.json"
-        draft.write_text(json.dumps(facts), encoding="utf-8")
-        draft.replace(self._marks / f"{number:0{_DIGITS}d}.json")
+        write_text(self._marks / f"{number:0{_DIGITS}d}.json", json.dumps(facts))
 
     def publish(self, file: str, folder: str) -> None:
         """Put a file of the newest whole batch into a folder where all of them are side by side.
@@ -53,9 +54,8 @@ class Commits:
         if number < 0 or target.exists() or not source.exists():
             return
         target.parent.mkdir(parents=True, exist_ok=True)
-        draft = target.with_name(f".{target.name}")
-        shutil.copyfile(source, draft)
-        draft.replace(target)
+        remove_leftovers(target.parent)
+        replace_file(target, source.read_bytes())
 
     def facts(self, number: int) -> dict[str, object]:
         mark = self._marks / f"{number:0{_DIGITS}d}.json"

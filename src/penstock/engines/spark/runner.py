@@ -28,6 +28,7 @@ from penstock.engines.spark.memory import Memory, hot_keys
 from penstock.engines.spark.placement import Places
 from penstock.engines.spark.sources import Source
 from penstock.errors import PenstockError
+from penstock.files.writer import write_text
 from penstock.model.telemetry import Sample
 from penstock.model.topology import Kind, Topology
 from penstock.telemetry.batch_stream import BatchStream
@@ -196,5 +197,4 @@ def _of_component(error: SparkFailed) -> ComponentFailed | None:
 
 
 def _write_lines(path: Path, made: list[Sample]) -> None:
-    lines = "".join(json.dumps(sample.to_dict()) + "\n" for sample in made)
-    path.write_text(lines, encoding="utf-8")
+    write_text(path, "".join(json.dumps(sample.to_dict()) + "\n" for sample in made))

@@ -43,6 +43,8 @@ _BYTES_PER_MB = 1024.0 * 1024.0
 #: Nanoseconds of CPU in a millisecond of time, to points: 100 points are one core.
 _POINTS = 100.0 / 1e6
 _MOST_FINDINGS = 100
+#: Java's numbers of tasks have ten.
+_MOST_DIGITS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,15 +171,23 @@ def _read_line(line: str, dump: _Dump) -> str | None:
     elif kind == "thread":
         thread = _THREAD.fullmatch(name)
         if thread:  # the others are the worker's own
+            if _is_long(thread["first"], thread["last"]):
+                return f"{name} has no number of a task"
             executor = _Executor(thread["component"], int(thread["first"]), int(thread["last"]))
             moment.cpu_ns[executor] = value
     else:
         metric = _METRIC.fullmatch(name)
         if metric:  # a topology may register metrics under any name
+            if _is_long(metric["task"]):
+                return f"{name} has no number of a task"
             dump.workers.add((metric["run"], metric["host"], metric["port"]))
             by_task = moment.counters if kind == "counter" else moment.gauges
             by_task.setdefault(int(metric["task"]), {})[metric["metric"]] = value
     return None
+
+
+def _is_long(*numbers: str) -> bool:
+    return any(len(number.removeprefix("-")) > _MOST_DIGITS for number in numbers)
 
 
 def _restarted(before: _Moment, after: _Moment) -> bool:

@@ -144,9 +144,12 @@ def choose_machines(
     machines = problem.cluster.machines_per_type.astype(np.float64)
     width = 2 * pairs + types
     # Variables: tuples and instances of each pair, machines of each type; the scale is a constant.
-    matrix = sparse.lil_array((len(programme.right), width))
-    matrix[:, : 2 * pairs] = programme.matrix[:, :-1]
+    matrix = sparse.lil_array((len(programme.right) + 1, width))
+    matrix[:-1, : 2 * pairs] = programme.matrix[:, :-1]
+    # The last row: what costs nothing needs a machine, too.
+    matrix[-1, 2 * pairs :] = -1.0
     right = programme.right - programme.matrix[:, [-1]].toarray().ravel() * scale
+    right = np.append(right, -1.0)
     for rows, each in (
         (programme.cpu_rows, programme.cpu_per_machine),
         (programme.memory_rows, programme.memory_per_machine),
@@ -157,10 +160,12 @@ def choose_machines(
     e = problem.e[programme.component, programme.kind]
     met = problem.met[programme.component, programme.kind]
     point = prices.point[programme.kind]
+    # Nor does anything run on a type without machines, however little it costs there.
+    most = np.where(machines[programme.kind] > 0, np.inf, 0.0)
     solved = solve_whole(
         np.concatenate([e * point, met * point, prices.machine]),
         integrality=np.concatenate([np.zeros(2 * pairs), np.ones(types)]),
-        bounds=Bounds(0, np.concatenate([np.full(2 * pairs, np.inf), machines])),
+        bounds=Bounds(0, np.concatenate([most, most, machines])),
         constraints=LinearConstraint(matrix.tocsr(), -np.inf, right),
         options={"mip_rel_gap": 0.0, "node_limit": 2000, "presolve": False},
     )
