@@ -48,6 +48,7 @@ from penstock.simulate.load_curve import DEFAULT_LOADS, LoadCurve
 from penstock.simulate.load_curve import load_curve as simulate_loads
 from penstock.simulate.results import SimResult
 from penstock.simulate.scenario import Scenario
+from penstock.simulate.work import MOST_TUPLES
 
 DEFAULT_SCHEDULER = "penstock"
 #: What plans for an engine, unless one is asked for by name.
@@ -300,12 +301,14 @@ def simulate(
     seed: int = 0,
     runs: int = 1,
     fluid: bool = False,
+    most_tuples: float = MOST_TUPLES,
     progress: Callable[[float], None] = lambda _part: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> SimResult:
     """What happens when a plan runs: a calm minute unless a scenario says otherwise.
 
     Several runs with seeds of their own give intervals over them; one gives them over its parts.
+    What would handle more than ``most_tuples`` is refused.
     """
     # Only who simulates needs numba, and waits for it.
     from penstock.simulate.simulate import simulate_placement
@@ -322,6 +325,7 @@ def simulate(
         seed,
         runs=runs,
         fluid=fluid,
+        most_tuples=most_tuples,
         progress=progress,
         stop=stop,
     )
@@ -333,6 +337,7 @@ def load_curve(
     *,
     scenario: Scenario | None = None,
     seconds: float | None = None,
+    most_tuples: float = MOST_TUPLES,
     seed: int = 0,
     progress: Callable[[float, float], None] = lambda _load, _part: None,
     stop: Callable[[], bool] = lambda: False,
@@ -344,6 +349,7 @@ def load_curve(
         scenario,
         loads,
         seconds=seconds,
+        most_tuples=most_tuples,
         seed=seed,
         progress=progress,
         stop=stop,

@@ -101,7 +101,10 @@ def test_a_comparison_simulates_every_plan(run):
 def test_ctrl_c_ends_with_the_results_so_far(run, plans):
     run("simulate hetero.json --seconds 1")  # compiled from here on
     process = subprocess.Popen(
-        [sys.executable, "-m", "penstock", "simulate", "hetero.json", "--seconds", "1e7"],
+        [
+            *(sys.executable, "-m", "penstock", "simulate", "hetero.json"),
+            *("--seconds", "1e7", "--most-tuples", "1e12"),
+        ],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -164,3 +167,12 @@ def test_tuples_stuck_at_a_dead_machine_are_told(run, plans):
     assert "wait for their time-out" in out
     assert "≥" in out
     assert "too short: the run ends at 20 s" in out
+
+
+@pytest.mark.parametrize("how", ["", "--load-curve", "--fluid --seconds 1e12", "--runs 3"])
+def test_more_work_than_anyone_waits_for_is_refused_with_the_way_out(run, plans, how):
+    offered = "" if "curve" in how or "fluid" in how else "--offered 1e14"
+    seconds = "--seconds 1e9" if "curve" in how else ""
+    code, out, err = run(f"simulate hetero.json {how} {offered} {seconds}")
+    assert (code, out) == (1, "")
+    assert "--most-tuples" in err

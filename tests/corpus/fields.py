@@ -200,6 +200,8 @@ FIELDS: list[tuple[str, Place, str]] = [
     ("plan", (*_PLACED, "slot"), "whole"),
     ("plan", ("if_lost", 0, "moves", 0, "instance"), "whole"),
     ("plan", ("if_lost", 0, "rate_left_per_s"), "not negative"),
+    ("plan", ("if_lost", 0, "shares", 0, "of"), "list"),
+    ("plan", ("if_lost", 0, "shares", 0, "of", 0), "not negative"),
     ("plan", ("deployed", 0, "id"), "text"),
     ("plan", ("deployed", 0, "components", "low", 0, "slot"), "whole"),
     ("plan", ("inputs", "weighted"), "flag"),

@@ -92,6 +92,7 @@ WRONG: list[tuple[str, Place, Any, str]] = [
     ("plan", ("deployed", 0, "components", "low", 0, "machine"), "b1", 'no machine "b1"'),
     ("plan", ("if_lost", 0, "moves", 0, "machine"), "b1", 'no machine "b1"'),
     ("plan", ("if_lost", 0, "moves", 0, "component"), "mdi", 'did you mean "mid"?'),
+    ("plan", ("if_lost", 0, "shares", 0, "component"), "lwo", 'did you mean "low"?'),
     ("plan", ("inputs", "given_counts"), [1, 2], "must have one count for each of 3"),
     ("flux", ("bolts", 1, "id"), "split", '"split" is used twice'),
     ("flux", ("streams", 1, "to"), "cuont", 'no spout or bolt "cuont"; did you mean "count"?'),

@@ -71,6 +71,7 @@ def plan_document() -> Document:
                 {
                     "machine": "a1",
                     "moves": [{"component": "mid", "instance": 0, "machine": "a2", "slot": 0}],
+                    "shares": [{"component": "low", "of": [0.5, 0.5]}],
                     "rate_left_per_s": 50.0,
                 }
             ],

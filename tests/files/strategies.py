@@ -246,6 +246,7 @@ def random_plan(dice: Random) -> Plan:
         some(dice, lambda: number(dice)),
         ((dice.choice(problem.labels), dice.choice(machines), 3),),
         ((dice.choice(problem.labels), 2),),
+        ((dice.choice(problem.labels), (0.25, 0.75)),) if dice.random() < 0.5 else (),
     )
     return Plan(
         problem,

@@ -12,12 +12,13 @@ from tests.builders import (
     solve,
     topology,
 )
-from tests.reference import Reference
 
+from penstock.contract.reference import Reference
 from penstock.errors import CycleError, InputError, NotMeasuredError
 from penstock.evaluate.assess import assess
 from penstock.evaluate.bound import upper_bound
 from penstock.model.problem import build
+from penstock.model.profile import Cost, Profile
 
 
 @pytest.mark.parametrize("machines", SCENARIOS, ids=str)
@@ -223,3 +224,24 @@ def test_rates_need_a_topology_without_cycles():
     problem = build(topology("s>a>b>a"), cluster(M1=1), profile(s=1.0, a=1.0, b=1.0))
     with pytest.raises(CycleError, match=r"a -> b|b -> a"):
         solve(problem)
+
+
+def test_instances_that_cannot_help_are_not_added_until_nothing_fits():
+    """The hottest task has 30 points whatever it handles, seven others 8.9 and one per tuple/s.
+
+    At 1 tuple/s the machine that is cheap for all holds 30 + 7 x 9.9 = 99.3 points, at 2 tuples/s
+    106.3; another instance of the hottest leaves its 30 points there. As written, 30 other machines
+    are filled with three each, 90 rounds, and again at 1.5 tuples/s.
+    """
+    others = [f"b{letter}" for letter in "abcdefg"]
+    costs = (
+        Cost(name, kind, e=0.0 if name == "hot" else e, met=30.0 if name == "hot" else 8.9)
+        for name in ("hot", *others)
+        for kind, e in (("M1", 1.0), ("M2", 100.0))
+    )
+    graph = topology(" ".join(f"hot>{name}" for name in others))
+    problem = build(graph, cluster(M1=1, M2=30), Profile("mine", tuple(costs)))
+    found = solve(problem, iterations=20)
+    assert not found.interrupted
+    assert found.placement is not None
+    assert assess(problem, found.placement).sustainable_scale == pytest.approx(1.1)

@@ -24,6 +24,7 @@ from penstock.report.story.over_time import over_time_figure
 from penstock.simulate.compiled import is_compiled, require_numba
 from penstock.simulate.results import SimResult
 from penstock.simulate.scenario import Scenario
+from penstock.simulate.work import MOST_TUPLES
 
 
 def command(
@@ -56,6 +57,10 @@ def command(
     fluid: Annotated[
         bool, typer.Option("--fluid", help="The fluid model: very large clusters, no chance.")
     ] = False,
+    most_tuples: Annotated[
+        float,
+        typer.Option("--most-tuples", help="Refuse to handle more tuples than this.", min=1),
+    ] = MOST_TUPLES,
     seed: options.Seed = 0,
     svg: Annotated[
         Path | None, typer.Option("--svg", help="Draw what happens over time, or the load curve.")
@@ -86,7 +91,15 @@ def command(
         say("compiling the engine, once; this takes some ten seconds")
     if curve:
         return simulate_load_curve(
-            loaded, wanted, at_loads, seconds=seconds, seed=seed, svg=svg, out=out, as_json=as_json
+            loaded,
+            wanted,
+            at_loads,
+            seconds=seconds,
+            most_tuples=most_tuples,
+            seed=seed,
+            svg=svg,
+            out=out,
+            as_json=as_json,
         )
     with options.stoppable_budget(stopping="ending with the results so far") as budget:
         try:
@@ -96,6 +109,7 @@ def command(
                 seed=seed,
                 runs=runs,
                 fluid=fluid,
+                most_tuples=most_tuples,
                 progress=watch.see,
                 stop=lambda: budget.stopped,
             )

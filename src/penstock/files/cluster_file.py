@@ -117,8 +117,12 @@ def cluster_from(document: Document) -> Cluster:
         findings += first_findings(document, _reference_findings(document))
     if file is None or findings:
         raise InputError(*findings)
+    # Counted before they are made: a few groups can stand for more than the memory holds.
+    findings = _number_findings(document, file.machines)
+    if findings:
+        raise InputError(*findings)
     machines = _machines(file.machines)
-    findings = _machine_findings(document, machines)
+    findings = _name_findings(document, machines)
     if findings:
         raise InputError(*findings)
     return Cluster(
@@ -182,12 +186,23 @@ def _type_findings(document: Document, name: str, fields: dict[str, object]) -> 
     return findings
 
 
-def _machine_findings(document: Document, machines: list[Machine]) -> list[Finding]:
-    if not machines:
+def _number_findings(document: Document, groups: list[MachineGroup]) -> list[Finding]:
+    number = sum(_size(group) for group in groups)
+    if not number:
         return [document.finding(("machines",), "every group has count 0; there is no machine")]
-    if len(machines) > MOST_MACHINES:
-        message = f"{len(machines):,} machines; at most {MOST_MACHINES:,} are handled"
+    if number > MOST_MACHINES:
+        message = f"{number:,} machines; at most {MOST_MACHINES:,} are handled"
         return [document.finding(("machines",), message)]
+    return []
+
+
+def _size(group: MachineGroup) -> int:
+    if group.names is not None:
+        return len(group.names)
+    return 1 if group.count is None else group.count
+
+
+def _name_findings(document: Document, machines: list[Machine]) -> list[Finding]:
     twice = [name for name, times in Counter(m.name for m in machines).items() if times > 1]
     return [
         document.finding(("machines",), f'two machines are named "{name}"; rename one group')

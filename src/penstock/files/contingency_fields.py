@@ -35,6 +35,13 @@ class DroppedFields(Strict):
     instance: _Index
 
 
+class SharesFields(Strict):
+    component: str
+    of: list[Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]] = Field(
+        description="Of the instances that are left, by number, then of those that start."
+    )
+
+
 class ContingencyFields(Strict):
     """What to do when a machine is lost, and what the plan still carries then."""
 
@@ -43,6 +50,9 @@ class ContingencyFields(Strict):
     added: list[AddedFields] = Field(default_factory=list)
     dropped: list[DroppedFields] = Field(
         default_factory=list, description="Instances that end: the others take their tuples."
+    )
+    shares: list[SharesFields] = Field(
+        default_factory=list, description="Shares that change; those of other components stay."
     )
     rate_left_per_s: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
 
@@ -53,11 +63,12 @@ class ContingencyFields(Strict):
             self.rate_left_per_s,
             tuple((a.component, a.machine, a.slot) for a in self.added),
             tuple((d.component, d.instance) for d in self.dropped),
+            tuple((s.component, tuple(s.of)) for s in self.shares),
         )
 
 
 def contingency_dict(contingency: Contingency) -> dict[str, object]:
-    return {
+    fields: dict[str, object] = {
         "machine": contingency.machine,
         "moves": [
             {"component": component, "instance": index, "machine": machine, "slot": slot}
@@ -70,8 +81,12 @@ def contingency_dict(contingency: Contingency) -> dict[str, object]:
         "dropped": [
             {"component": component, "instance": index} for component, index in contingency.dropped
         ],
-        "rate_left_per_s": contingency.rate_left_per_s,
     }
+    if contingency.shares:
+        fields["shares"] = [
+            {"component": component, "of": list(shares)} for component, shares in contingency.shares
+        ]
+    return {**fields, "rate_left_per_s": contingency.rate_left_per_s}
 
 
 def contingency_findings(
@@ -89,6 +104,8 @@ def contingency_findings(
         names.append(((*at, "added", j, "component"), added.component))
     for j, dropped in enumerate(lost.dropped):
         names.append(((*at, "dropped", j, "component"), dropped.component))
+    for j, shares in enumerate(lost.shares):
+        names.append(((*at, "shares", j, "component"), shares.component))
     for place, name in places:
         if name not in machines:
             yield document.finding(place, no_such("machine", name, machines))

@@ -52,17 +52,20 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Contingency:
-    """Where the instances of one machine go if it is lost."""
+    """Where the instances of one machine go if it is lost; each keeps its number."""
 
     machine: str
     #: (component label, index within the component, machine, slot)
     moves: tuple[tuple[str, int, str, int], ...]
-    #: Of all topologies together; 0 where no plan was found.
+    #: Of all placed topologies together; 0 where no plan was found.
     rate_left_per_s: float | None = None
     #: (component label, machine, slot) of instances that start.
     added: tuple[tuple[str, str, int], ...] = ()
     #: (component label, index) of instances that end: the others take their tuples.
     dropped: tuple[tuple[str, int], ...] = ()
+    #: (component label, shares of its instances afterwards: those that are left in the order of
+    #: their numbers, then those that start). Shares of components that are not named stay.
+    shares: tuple[tuple[str, tuple[float, ...]], ...] = ()
 
 
 @dataclass(frozen=True)

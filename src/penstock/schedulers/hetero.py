@@ -12,7 +12,8 @@ instance whose thread is full counts as over-utilisation (the paper's machines a
 wide); a component at its max_instances finds no machine. Rates are those of even division: other
 groupings, memory and the network are not looked at. One worker per machine and topology. Several
 topologies grow by one common scale. Counts that are laid down from outside are kept: it adds no
-more, and what it did not add goes where it costs least. Cost: O(machines) per added instance.
+more, and what it did not add goes where it costs least. Instances that cannot help, however many,
+are not added one by one until nothing fits, with the same end. Cost: O(machines) per instance.
 """
 
 from __future__ import annotations
@@ -32,6 +33,10 @@ from penstock.model.problem import Problem
 from penstock.model.topology import Grouping
 from penstock.schedulers.base import Budget, Looks
 
+#: Instances added between two looks at whether that can help at all.
+_ASK_AGAIN = 100
+#: Points above what a machine has that no rounding explains.
+_SURELY = 1e-6
 _EVEN = frozenset({Grouping.SHUFFLE, Grouping.WEIGHTED, Grouping.FIELDS})
 
 
@@ -62,7 +67,7 @@ class HeteroScheduler:
             return Outcome(None, (current,))
         final = None if current.over_utilised().any() else current.copy()
         step = 1.0  # the paper's Scale
-        rounds, interrupted = 0, False
+        rounds, interrupted, asked = 0, False, (0.0, -1)
         while not (interrupted := budget.spent(rounds)):
             rounds += 1
             over = current.over_utilised()
@@ -71,13 +76,18 @@ class HeteroScheduler:
                 if not current.slope.any():
                     break  # nothing costs anything per tuple: any rate will do
                 current.rate += current.rate / step  # line 3
-            elif current.add_instance_of_hottest(int(np.argmax(over))):  # lines 6 to 9
                 continue
-            elif current.rate > step and final is not None:  # lines 11 to 14
-                step *= 2
-                current = final.copy()
-            else:
+            machine = int(np.argmax(over))
+            # Asked now and then: it costs as much as to add an instance.
+            asked, before = (current.rate, machine), asked
+            ask = final is not None and (asked != before or rounds % _ASK_AGAIN == 0)
+            hopeless = ask and current.is_past_help(machine)
+            if not hopeless and current.add_instance_of_hottest(machine):  # lines 6 to 9
+                continue
+            if current.rate <= step or final is None:
                 break
+            step *= 2  # lines 11 to 14
+            current = final.copy()
         if final is None:
             return Outcome(None, current.shortfalls(), rounds, interrupted=interrupted)
         if problem.given_counts is not None:
@@ -182,6 +192,21 @@ class _Assignment:
             return False
         self._add(hottest, int(np.argmin(np.where(fits, new_tcu, np.inf))))
         return True
+
+    def is_past_help(self, machine: int) -> bool:
+        """Whether adding instances of the hottest task for ever would not relieve a machine.
+
+        A task cannot cost less than its ``met``, so the hottest never costs less than the largest
+        of them, and only tasks above that get instances. If what is then left is too much, adding
+        goes on, as written, until nothing fits: a million times on ten thousand machines.
+        """
+        here = self.n[:, machine] > 0
+        n, met, count = self.n[here, machine], self.met[here, machine], self.count[here]
+        work = self.e[here, machine] * self.visits[here] * self.rate / count
+        most = met.max(initial=0.0)
+        # Each may just have been the hottest, and then have got one instance more.
+        least = np.where(met + work >= most, (most - met) * count / (count + 1.0), work)
+        return bool(self.fixed[machine] + n @ least > self._usable[machine] + _SURELY)
 
     def fill_up(self) -> None:
         """Add what is left of counts that were laid down: where it costs least among those with

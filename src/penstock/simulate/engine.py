@@ -22,6 +22,7 @@ from penstock.simulate.network import build_network
 from penstock.simulate.offered import offered_rates
 from penstock.simulate.samples import Sample, Samples
 from penstock.simulate.scenario import Arrivals, Scenario
+from penstock.simulate.work import MOST_TUPLES
 from penstock.simulate.world import build_world, make_room
 
 _EVENTS_AT_ONCE = 1_000_000
@@ -35,11 +36,12 @@ def run(
     scenario: Scenario,
     seed: int | np.random.SeedSequence = 0,
     *,
+    most_tuples: float = MOST_TUPLES,
     progress: Callable[[float], None] = lambda _seconds: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> Samples:
     """What happened, at every look; ends early, with what there is, when asked to stop."""
-    engine = Engine(problem, placement, scenario, seed)
+    engine = Engine(problem, placement, scenario, seed, most_tuples)
     looks: list[Sample] = [look(engine.world, engine.carried)]
     stopped = False
     for moment in moments(problem, scenario):
@@ -68,6 +70,7 @@ class Engine:
         placement: Placement,
         scenario: Scenario,
         seed: int | np.random.SeedSequence,
+        most_tuples: float = MOST_TUPLES,
     ) -> None:
         if not len(placement):
             raise InputError("the plan places nothing, so there is nothing to simulate")
@@ -75,6 +78,7 @@ class Engine:
         root = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
         states, structure, self._later = root.spawn(3)
         self.problem, self.placement, self.scenario = problem, placement, scenario
+        self.most_tuples = most_tuples
         self.rng = np.random.default_rng(structure)
         network = build_network(problem, placement, scenario, self.rng)
         if scenario.offered.in_flight is not None and not np.isfinite(network.capacity.scale):
@@ -91,7 +95,7 @@ class Engine:
     def advance(self, until_s: float, most_events: int = _EVENTS_AT_ONCE) -> bool:
         """Go on until that time; False if there is more to do than fits into one go."""
         while (why := run_until(self.world.record, until_s, most_events)) == NO_ROOM:
-            make_room(self.world)
+            make_room(self.world, self.most_tuples)
         return bool(why == REACHED)
 
     def next_seed(self) -> np.random.SeedSequence:

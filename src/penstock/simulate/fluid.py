@@ -33,6 +33,7 @@ from penstock.simulate.offered import offered_rates
 from penstock.simulate.samples import Sample, Samples
 from penstock.simulate.scenario import Down, Scenario, Slow, WhenFull
 from penstock.simulate.sharing_fluid import share_by_need
+from penstock.simulate.work import MOST_TUPLES, require_few_steps, require_short_fluid
 
 #: Steps between two looks, and the longest a step may be.
 _STEPS_PER_LOOK = 20
@@ -245,12 +246,16 @@ def run_fluid(
     placement: Placement,
     scenario: Scenario,
     *,
+    most_tuples: float = MOST_TUPLES,
     progress: Callable[[float], None] = lambda _seconds: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> Samples:
     """What happens in a scenario; there is no chance in it, so no seed."""
     scenario = replace(scenario, tuples_per_batch=1)  # a liquid has no tuples to take together
+    require_few_steps(scenario)
     fluid = Fluid(problem, placement, scenario)
+    longest_s = min(fluid.longest_step_s, scenario.sample_s / _STEPS_PER_LOOK)
+    require_short_fluid(scenario, len(placement), longest_s, most_tuples)
     looks_wanted = max(1, round(scenario.duration_s / scenario.sample_s))
     ends = np.linspace(0.0, scenario.duration_s, looks_wanted + 1)
     changes = _changes(fluid)

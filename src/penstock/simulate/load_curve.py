@@ -19,6 +19,7 @@ from penstock.simulate.results import SimResult
 from penstock.simulate.scenario import Scenario
 from penstock.simulate.simulate import simulate_placement
 from penstock.simulate.variants import offering
+from penstock.simulate.work import MOST_TUPLES
 
 DEFAULT_LOADS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 #: Tuples that all components together handle in all runs of a curve: some 15 s of work.
@@ -58,14 +59,16 @@ def load_curve(
     *,
     seconds: float | None = None,
     tuples: float = DEFAULT_TUPLES,
+    most_tuples: float = MOST_TUPLES,
     seed: int = 0,
     progress: Callable[[float, float], None] = lambda _load, _part: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> LoadCurve:
     """Simulate a placement at each load; ``progress`` is told the load and the part of all done.
 
-    Each run takes ``seconds`` of simulated time, or as long as its part of ``tuples`` lasts. Asked
-    to stop it gives the loads that are done.
+    Each run takes ``seconds`` of simulated time, or as long as its part of ``tuples`` lasts; one
+    that would handle more than ``most_tuples`` is refused. Asked to stop it gives the loads that
+    are done.
     """
     given = scenario or Scenario()
     judged = assess(problem, placement)
@@ -85,7 +88,9 @@ def load_curve(
         def tell(part: float, done: int = number, load: float = load) -> None:
             progress(load, (done + part) / len(ordered))
 
-        result = simulate_placement(problem, placement, steady, seed, progress=tell, stop=stop)
+        result = simulate_placement(
+            problem, placement, steady, seed, most_tuples=most_tuples, progress=tell, stop=stop
+        )
         if result.stopped or len(result.runs[0].looks) < 2:
             return LoadCurve(problem, seed, sustainable, tuple(points), stopped=True)
         points.append(LoadPoint(load, result))

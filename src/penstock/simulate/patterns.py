@@ -63,3 +63,12 @@ class Bursts:
 
 
 Pattern: TypeAlias = Steady | Steps | Wave | Bursts
+
+
+def most_steps(pattern: Pattern, duration_s: float) -> float:
+    """How many steps a pattern takes at most in that time, known before they are made."""
+    if isinstance(pattern, Wave):
+        return _STEPS_OF_A_WAVE * (duration_s / pattern.period_s + 1)
+    if isinstance(pattern, Bursts):
+        return 2 * duration_s / pattern.every_s + 1
+    return len(pattern.levels) if isinstance(pattern, Steps) else 1

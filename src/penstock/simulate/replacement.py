@@ -59,7 +59,7 @@ def replace_placement(engine: Engine, plan: Plan) -> None:
     seed = engine.next_seed()
     world.put(**placed_tables(problem, network, engine.scenario, machines, seed))
     set_needs(world, network)
-    make_room(world)
+    make_room(world, engine.most_tuples)
     engine.placement = plan.placement
     engine.carried.fixed_points = network.capacity.machine_fixed.copy()
     world.instances["changed_s"] = engine.now_s

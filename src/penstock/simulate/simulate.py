@@ -11,6 +11,7 @@ from penstock.model.problem import Problem
 from penstock.simulate.fluid import run_fluid
 from penstock.simulate.results import ENGINE, FLUID, SimResult
 from penstock.simulate.scenario import Scenario
+from penstock.simulate.work import MOST_TUPLES, require_affordable
 
 
 def simulate_placement(
@@ -21,12 +22,14 @@ def simulate_placement(
     *,
     runs: int = 1,
     fluid: bool = False,
+    most_tuples: float = MOST_TUPLES,
     progress: Callable[[float], None] = lambda _part: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> SimResult:
     """Simulate a placement; ``progress`` is told which part of all is done.
 
-    Asked to stop it gives what there is, at least one look of the first run.
+    More work than ``most_tuples`` is refused before it starts (:mod:`.work`). Asked to stop it
+    gives what there is, at least one look of the first run.
     """
     problem.order  # noqa: B018 - a cycle is a clear error here
     if fluid:
@@ -34,10 +37,12 @@ def simulate_placement(
             problem,
             placement,
             scenario,
+            most_tuples=most_tuples,
             progress=lambda s: progress(s / scenario.duration_s),
             stop=stop,
         )
         return SimResult(problem, made.scenario, seed, (made,), FLUID)
+    require_affordable(problem, placement, scenario, runs=runs, most_tuples=most_tuples)
     from penstock.simulate.engine import run
 
     found = []
@@ -47,7 +52,10 @@ def simulate_placement(
         def tell(seconds: float, done: float = done) -> None:
             progress(done + seconds / scenario.duration_s / runs)
 
-        found.append(run(problem, placement, scenario, child, progress=tell, stop=stop))
+        made = run(
+            problem, placement, scenario, child, most_tuples=most_tuples, progress=tell, stop=stop
+        )
+        found.append(made)
         if found[-1].stopped:
             # Half a run beside whole ones would bend the means.
             found = found[:-1] or found

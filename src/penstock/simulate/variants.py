@@ -18,6 +18,8 @@ _PER_INSTANCE = 20
 _TIMES_UNDER_WAY = 4
 #: Looks of a shorter run: enough for MSER-5 to tell its beginning from the rest.
 _MOST_LOOKS = 60
+#: A longer run has longer ones, so that there are never more than a scenario file may ask for.
+_MOST_RESULTS = 20_000
 
 
 def offering(
@@ -40,6 +42,7 @@ def shortened(scenario: Scenario, seconds: float) -> Scenario:
     if warmup_s is not None and warmup_s >= seconds:
         warmup_s = None
     sample_s = min(scenario.sample_s, seconds / min(looks, _MOST_LOOKS))
+    sample_s = max(sample_s, seconds / _MOST_RESULTS)
     return replace(scenario, duration_s=seconds, warmup_s=warmup_s, sample_s=sample_s)
 
 

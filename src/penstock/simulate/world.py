@@ -34,6 +34,7 @@ from penstock.simulate.records import (
 from penstock.simulate.routing import REFRESH_S
 from penstock.simulate.scenario import Scenario, Selectivity, Shuffle, WhenFull
 from penstock.simulate.service import ServiceTime, service_records
+from penstock.simulate.work import require_room
 
 _FIRST_NODES, _FIRST_ROOTS = 4096, 1024
 
@@ -155,9 +156,12 @@ def _timers(before: int, topologies: int, scenario: Scenario) -> Records:
     return timers
 
 
-def make_room(world: World) -> None:
+def make_room(world: World, most_tuples: float) -> None:
     """Twice the size, or more, for tables that may be full after one more step."""
     record = world.record
+    needed = max(len(world.nodes) - record["free_nodes"] + record["most_new_nodes"],
+                 len(world.roots) - record["free_roots"] + record["most_new_roots"])  # fmt: skip
+    require_room(float(needed), most_tuples)
     while record["free_nodes"] < record["most_new_nodes"]:
         world.put(nodes=_longer(world.nodes, record, "node"))
     while record["free_roots"] < record["most_new_roots"]:

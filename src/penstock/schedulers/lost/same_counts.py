@@ -20,7 +20,8 @@ from penstock.model.placement import Placement
 from penstock.model.plan import Contingency
 from penstock.model.problem import Problem
 from penstock.schedulers.base import Budget
-from penstock.schedulers.lost.with_rates import when_lost
+from penstock.schedulers.lost.changes import Changes
+from penstock.schedulers.lost.conditions import rate_left, when_lost
 
 
 def contingencies_same_counts(
@@ -31,38 +32,28 @@ def contingencies_same_counts(
     for number, machine in enumerate(placement.machines_used.tolist()):
         if budget.spent(number):
             return ()
-        found.append(_contingency(when_lost(problem, placement, machine), placement, machine))
+        found.append(
+            same_counts_contingency(when_lost(problem, placement, machine), placement, machine)
+        )
     return tuple(found)
 
 
-def _contingency(problem: Problem, placement: Placement, lost: int) -> Contingency:
-    name = problem.cluster.machines[lost].name
+def same_counts_contingency(problem: Problem, placement: Placement, lost: int) -> Contingency:
+    """Where the instances of one machine go; ``problem`` is the one :func:`when_lost` gives."""
     made = placement
     leaving = np.flatnonzero(placement.machine == lost)
     cost = np.where(np.isfinite(problem.e), problem.e, 0.0).max(axis=1)[placement.component]
     for instance in sorted(leaving.tolist(), key=lambda i: (-cost[i], i)):
         moved = _best_move(problem, made, instance, lost)
         if moved is None:
-            return Contingency(name, (), rate_left_per_s=0.0)
+            return Contingency(problem.cluster.machines[lost].name, (), rate_left_per_s=0.0)
         made = moved
-    starts = placement.starts(len(problem.components))
-    moves = tuple(
-        (
-            problem.labels[component],
-            instance - int(starts[component]),
-            problem.cluster.machines[int(made.machine[instance])].name,
-            int(made.slot[instance]),
-        )
-        for instance in leaving.tolist()
-        for component in [int(placement.component[instance])]
-    )
-    scale = 0.0 if violations(problem, made) else capacity(problem, made).scale
-    rate = scale * float(problem.demand.sum()) if np.isfinite(scale) else None
-    return Contingency(name, moves, rate)
+    changes = Changes(tuple((i, int(made.machine[i]), int(made.slot[i])) for i in leaving.tolist()))
+    return changes.contingency(problem, placement, lost, made, rate_left(problem, made))
 
 
 def _best_move(problem: Problem, made: Placement, instance: int, lost: int) -> Placement | None:
-    broken = len(violations(problem, made))
+    broken = _limits_broken(problem, made)
     ways = []
     for machine in _kinds_of_machines(problem, made, lost):
         slot = _slot(problem, made, instance, machine)
@@ -74,7 +65,12 @@ def _best_move(problem: Problem, made: Placement, instance: int, lost: int) -> P
         carried = capacity(problem, moved)
         ways.append((-carried.scale, -_own_scale(problem, carried, machine), machine, moved))
     ways.sort(key=lambda way: way[:3])
-    return next((moved for *_, moved in ways if len(violations(problem, moved)) <= broken), None)
+    return next((moved for *_, moved in ways if _limits_broken(problem, moved) <= broken), None)
+
+
+def _limits_broken(problem: Problem, made: Placement) -> set[tuple[str, str]]:
+    """Which limits of what; those that a plan breaks already may stay broken."""
+    return {(broken.resource, broken.place) for broken in violations(problem, made)}
 
 
 def _kinds_of_machines(problem: Problem, made: Placement, lost: int) -> list[int]:

@@ -7,18 +7,19 @@ worked out once (:mod:`penstock.schedulers.regroup`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
 from penstock.evaluate.capacity import capacity
-from penstock.evaluate.limits import violations
 from penstock.evaluate.terms import held_table
-from penstock.model.arrays import IntMatrix, IntVector
+from penstock.model.arrays import IntMatrix
 from penstock.model.placement import Placement
 from penstock.model.plan import Contingency
 from penstock.model.problem import Problem
 from penstock.schedulers.base import MOST_KINDS, Budget
+from penstock.schedulers.lost.changes import Changes
+from penstock.schedulers.lost.conditions import places_all, rate_left, reshared, when_lost
+from penstock.schedulers.lost.same_counts import same_counts_contingency
 from penstock.schedulers.lost.spread import LossPlanner
 from penstock.schedulers.machine_groups import Allowance, Classes, State, placement_of
 from penstock.schedulers.penstock.ground import is_many_core, is_seen_whole, may_weigh
@@ -55,7 +56,7 @@ def contingencies(
     Nothing where more kinds of losses are possible than can be worked out.
     """
     whole, table = problem, held_table(problem, placement)
-    if divides_by_number(problem):
+    if divides_by_number(problem) or not places_all(problem, placement):
         return _spread(problem, placement, budget, most_kinds)
     used = np.flatnonzero(table.any(axis=1))
     classes = Classes.of(problem)
@@ -99,24 +100,6 @@ def _spread(
     return tuple(found)
 
 
-def when_lost(problem: Problem, placement: Placement, machine: int) -> Problem:
-    """The problem without what terms ask of the lost machine, and without a limit on moves.
-
-    Where the plan saves on machines, those it leaves idle are off and take nothing over.
-    """
-    terms, machines = problem.terms, problem.cluster.machines
-    if terms.is_empty:
-        return problem
-    fixed = tuple(held for held in terms.fixed if held.machine != machines[machine].name)
-    avoid = terms.avoid
-    if terms.leaves_idle_off:
-        used = set(placement.machines_used.tolist())
-        idle = [m.name for i, m in enumerate(machines) if i not in used]
-        avoid = tuple(dict.fromkeys([*avoid, *idle]))
-    changed = replace(terms, fixed=fixed, current=(), most_moves=None, avoid=avoid)
-    return replace(problem, terms=changed)
-
-
 def _search(
     problem: Problem, table: IntMatrix, machine: int, extra: int, budget: Budget
 ) -> tuple[Regroup, State]:
@@ -156,57 +139,13 @@ def _contingency(
     search: Regroup,
     best: State,
 ) -> Contingency:
-    name = problem.cluster.machines[machine].name
     if best.scale <= 0:
-        return Contingency(name, (), rate_left_per_s=0.0)
-    after = search.table_of(best)
-    made = _placed(problem, placement, after)
-    scale = 0.0 if violations(problem, made) else capacity(problem, made).scale
-    moves, added, dropped = _changes(problem, placement, machine, before, after, made)
-    rate = scale * float(problem.demand.sum()) if np.isfinite(scale) else None
-    return Contingency(name, moves, rate, added, dropped)
-
-
-def _changes(
-    problem: Problem,
-    placement: Placement,
-    lost: int,
-    before: IntMatrix,
-    after: IntMatrix,
-    made: Placement,
-) -> tuple[
-    tuple[tuple[str, int, str, int], ...],
-    tuple[tuple[str, str, int], ...],
-    tuple[tuple[str, int], ...],
-]:
-    """Instances that move, places where one more starts, instances that end."""
-    names = [m.name for m in problem.cluster.machines]
-    moves: list[tuple[str, int, str, int]] = []
-    added: list[tuple[str, str, int]] = []
-    dropped: list[tuple[str, int]] = []
-    starts = placement.starts(len(problem.components))
-    for c, label in enumerate(problem.labels):
-        mine = placement.machine[starts[c] : starts[c + 1]]
-        gone = _numbered(mine, before[:, c] - after[:, c], lost)
-        come = np.repeat(np.arange(len(names)), np.maximum(after[:, c] - before[:, c], 0))
-        for number, to in zip(gone, come.tolist(), strict=False):
-            moves.append((label, number, names[to], _slot(made, c, to)))
-        added += [(label, names[to], _slot(made, c, to)) for to in come[len(gone) :].tolist()]
-        dropped += [(label, number) for number in gone[len(come) :]]
-    return tuple(moves), tuple(added), tuple(dropped)
-
-
-def _numbered(machine_of: IntVector, fewer: IntVector, lost: int) -> list[int]:
-    """Numbers of the instances that leave: so many of each machine, the lost one's first."""
-    left = np.maximum(fewer, 0).copy()
-    found = []
-    for number, machine in enumerate(machine_of.tolist()):
-        if left[machine] > 0:
-            left[machine] -= 1
-            found.append((machine != lost, number))
-    return [number for _, number in sorted(found)]
-
-
-def _slot(made: Placement, component: int, machine: int) -> int:
-    here = (made.component == component) & (made.machine == machine)
-    return int(made.slot[here][0])
+        return same_counts_contingency(problem, placement, machine)
+    changes = Changes.between(problem, placement, machine, before, search.table_of(best))
+    after = changes.carried_out(placement)
+    if placement.has_shares:
+        after = reshared(problem, after, best_shares(problem, after))
+    rate = rate_left(problem, after)
+    if rate == 0.0:
+        return same_counts_contingency(problem, placement, machine)
+    return changes.contingency(problem, placement, machine, after, rate)

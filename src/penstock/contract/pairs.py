@@ -1,15 +1,15 @@
-"""Instances one by one, and how each divides what it sends: the ground of tests/reference.py."""
+"""Instances one by one, and how each divides what it sends: the ground of :mod:`.reference`."""
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penstock.model.cluster import Machine, MachineType
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
-from penstock.model.profile import Cost
+from penstock.model.profile import Cost, Profile
 from penstock.model.topology import Component, Grouping, Stream, Topology
 
 _MASK = 2**64 - 1
@@ -66,9 +66,7 @@ def instances(problem: Problem, placement: Placement) -> list[Instance]:
     ):
         topology, component = owners[c]
         machine = problem.cluster.machines[m]
-        row = (component.cost_row, machine.type)
-        # In requests mode only places can be checked; there tuples cost nothing.
-        cost = problem.profile.by_place[row] if problem.profile else Cost(*row, e=0.0, met=0.0)
+        cost = _cost(problem.profile, topology, component, machine.type)
         known = None if math.isnan(share) else share
         made.append(Instance(topology, component, machine, kinds[machine.type], slot, known, cost))
         by_component[c].append(made[-1])
@@ -79,6 +77,35 @@ def instances(problem: Problem, placement: Placement) -> list[Instance]:
             for executor, instance in enumerate(siblings):
                 instance.tasks = holders.count(executor)
     return made
+
+
+def _cost(profile: Profile | None, topology: Topology, component: Component, on: str) -> Cost:
+    """What an instance costs on a machine type, with its worker's part of every tuple."""
+    if profile is None:
+        # In requests mode only places can be checked; there tuples cost nothing.
+        return Cost(component.cost_row, on, e=0.0, met=0.0)
+    cost = profile.by_place[cost_row(profile, topology, component), on]
+    for worker in profile.workers:
+        if worker.machine_type == on:
+            remote = cost.e_remote + worker.e_remote
+            cost = replace(cost, e=cost.e + worker.e, e_remote=remote)
+    return cost
+
+
+def cost_row(profile: Profile, topology: Topology, component: Component) -> str:
+    """The row it names, else the one of its own name, first with the topology's in front."""
+    own = (f"{topology.name}.{component.name}", component.name)
+    rows = [name for name in (component.profile, *own) if name in profile.rows]
+    return rows[0] if rows else component.cost_row
+
+
+def memory_mb(problem: Problem, instance: Instance) -> float:
+    """Measured, else declared; 0 where neither is."""
+    component, profile = instance.component, problem.profile
+    if profile is None:
+        return component.memory_mb or 0.0
+    row = cost_row(profile, instance.topology, component)
+    return dict(profile.memory_mb).get(row, component.memory_mb) or 0.0
 
 
 def _executor_of(task: int, tasks: int, executors: int) -> int:

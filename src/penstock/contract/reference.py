@@ -12,8 +12,16 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from tests.evaluate.pairs import Instance, even_or_share, fractions, hop, instances, measured
-
+from penstock.contract.pairs import (
+    Instance,
+    cost_row,
+    even_or_share,
+    fractions,
+    hop,
+    instances,
+    measured,
+    memory_mb,
+)
 from penstock.model.cluster import Link, Machine, MachineType
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
@@ -56,12 +64,17 @@ class Reference:
     def of(self, topology: Topology, name: str) -> list[Instance]:
         return [i for i in self.instances if i.topology is topology and i.component.name == name]
 
+    def demand(self, topology: Topology) -> float:
+        """Tuples/s at scale 1: what it declares, by the weight that the terms give it."""
+        declared = 1.0 if topology.demand_per_s is None else topology.demand_per_s
+        return declared * dict(self.problem.terms.weights).get(topology.name, 1.0)
+
     def _propagate(self, topology: Topology) -> None:
         waiting = {
             c.name: sum(s.target == c.name for s in topology.streams) for c in topology.components
         }
         spouts = [c for c in topology.components if c.kind is Kind.SPOUT]
-        demand = 1.0 if topology.demand_per_s is None else topology.demand_per_s
+        demand = self.demand(topology)
         for spout in spouts:
             input_rate = demand * spout.share / sum(s.share for s in spouts)
             for instance in self.of(topology, spout.name):
@@ -80,6 +93,8 @@ class Reference:
     def _send(self, topology: Topology, stream: Stream) -> None:
         selectivity, tuple_bytes = measured(self.problem, topology, stream)
         targets = self.of(topology, stream.target)
+        if not targets:
+            return
         for source in self.of(topology, stream.source):
             for target, part in zip(targets, fractions(stream, source, targets), strict=True):
                 tuples = source.rate * selectivity * part
@@ -185,9 +200,11 @@ class Reference:
         util: dict[str, list[float]] = defaultdict(list)
         for (machine, kind), used in zip(self.machines, self.machine_cpu(scale), strict=True):
             util[machine.type].append(used / kind.cpu_points)
-        assert self.problem.profile is not None
-        cost = self.problem.profile.by_place
-        kinds = {c.cost_row for t in self.problem.topologies for c in t.components}
+        profile = self.problem.profile
+        if profile is None:
+            raise ValueError("without a profile there are no kinds of work to weigh by")
+        cost = profile.by_place
+        kinds = {cost_row(profile, t, c) for t in self.problem.topologies for c in t.components}
         kinds = {row for row in kinds if all(cost[row, t].e > 0 for t in util)}
         if not kinds:
             return sum(map(sum, util.values())) / len(self.machines)
@@ -211,13 +228,12 @@ class Reference:
     # -- memory and network -------------------------------------------------------------------
 
     def memory_mb(self) -> list[float]:
-        measured = dict(self.problem.profile.memory_mb) if self.problem.profile else {}
         used = []
         for machine, kind in self.machines:
             here = [i for i in self.instances if i.machine is machine]
-            need = [measured.get(i.component.cost_row, i.component.memory_mb) for i in here]
+            need = [memory_mb(self.problem, i) for i in here]
             workers = len({i.worker for i in here})
-            used.append(sum(mb or 0.0 for mb in need) + kind.worker_memory_mb * workers)
+            used.append(sum(need) + kind.worker_memory_mb * workers)
         return used
 
     def machines_over_memory(self) -> list[str]:

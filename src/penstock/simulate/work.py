@@ -1,0 +1,164 @@
+"""How much a simulation has to do, before it starts: tuples handled, tuples there at one time.
+
+An upper estimate: what is offered, at most what each machine's CPU can handle of it. Without it a
+rate that was mistyped fills the memory or runs for days.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from penstock.errors import InputError
+from penstock.evaluate.capacity import Capacity, capacity
+from penstock.model.arrays import FloatVector
+from penstock.model.placement import Placement
+from penstock.model.problem import Problem
+from penstock.model.topology import Grouping
+from penstock.simulate.offered import offered_rates
+from penstock.simulate.patterns import most_steps
+from penstock.simulate.scenario import Scenario
+
+#: Tuples that all components together handle in all runs: some twenty minutes of work.
+MOST_TUPLES = 1e9
+#: Of those, at most one in so many may be there at one time: half a gigabyte of them.
+_AT_ONE_TIME = 250
+#: Steps of a pattern of arrivals, for each topology.
+_MOST_STEPS = 1_000_000
+#: The fluid model: what a step costs, in tuples of the engine, whatever its size, and per instance.
+_PER_STEP, _PER_FLUID_INSTANCE = 400.0, 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What simulating a placement once takes."""
+
+    tuples: float
+    #: Tuples in queues, on their way, or put out by one thread at one time.
+    at_one_time: float
+
+    @classmethod
+    def of(cls, problem: Problem, placement: Placement, scenario: Scenario) -> Work:
+        """Of the engine."""
+        judged = capacity(problem, placement)
+        batch = scenario.tuples_per_batch
+        arriving, seconds = _arriving(problem, placement, scenario, judged), scenario.duration_s
+        handled = np.minimum(arriving, _most_handled(problem, placement))
+        spout = problem.spout_rate[placement.component] > 0
+        # A source makes what is offered, whether or not anyone takes it.
+        offered, taken = float(arriving[spout].sum()), float(handled[spout].sum())
+        waiting = (offered - taken) * seconds
+        window = scenario.offered.in_flight or 0
+        return cls(
+            tuples=(float(handled.sum()) + offered - taken) * seconds / batch,
+            at_one_time=max(waiting, window) / batch + _most_put_out(problem, placement),
+        )
+
+
+def require_affordable(
+    problem: Problem,
+    placement: Placement,
+    scenario: Scenario,
+    *,
+    runs: int = 1,
+    most_tuples: float = MOST_TUPLES,
+) -> None:
+    """Refuse a simulation that would take too long or too much memory, with what would help."""
+    require_few_steps(scenario)
+    work = Work.of(problem, placement, scenario)
+    if work.tuples * runs > most_tuples:
+        raise InputError(
+            f"some {work.tuples * runs:.2g} tuples to handle, at most {most_tuples:.2g} are "
+            "simulated: offer less or for less long (--offered, --load, --seconds), let several "
+            "travel as one (tuples_per_batch in the scenario), take the fluid model (--fluid), or "
+            f"allow so many (--most-tuples {_rounded_up(work.tuples * runs)})"
+        )
+    require_room(work.at_one_time, most_tuples)
+
+
+def require_room(tuples: float, most_tuples: float) -> None:
+    """Refuse queues, or what comes of one tuple, that would fill the memory."""
+    if tuples > most_tuples / _AT_ONE_TIME:
+        raise _too_many_at_one_time(tuples, most_tuples)
+
+
+def _too_many_at_one_time(tuples: float, most_tuples: float) -> InputError:
+    return InputError(
+        f"some {tuples:.2g} tuples would be there at one time, at most "
+        f"{most_tuples / _AT_ONE_TIME:.2g} are simulated: offer less, keep fewer in queues "
+        "(queue_limit, max_spout_pending in the scenario), check the selectivities, let several "
+        "travel as one (tuples_per_batch), take the fluid model (--fluid), or allow so many "
+        f"(--most-tuples {_rounded_up(tuples * _AT_ONE_TIME)})"
+    )
+
+
+def require_short_fluid(
+    scenario: Scenario, instances: int, step_s: float, most_tuples: float = MOST_TUPLES
+) -> None:
+    """The same for the fluid model, whose work is its steps."""
+    steps = scenario.duration_s / step_s
+    cost = steps * (_PER_STEP + _PER_FLUID_INSTANCE * instances)
+    if cost > most_tuples:
+        raise InputError(
+            f"the fluid model would make {steps:.2g} steps, as much work as {cost:.2g} tuples; at "
+            f"most {most_tuples:.2g} are simulated: for less long (--seconds), or allow so many "
+            f"(--most-tuples {_rounded_up(cost)})"
+        )
+
+
+def require_few_steps(scenario: Scenario) -> None:
+    """Refuse a pattern or results over time in so many pieces that they alone fill the memory."""
+    looks = scenario.duration_s / scenario.sample_s
+    if looks > _MOST_STEPS:
+        raise InputError(
+            f"{looks:.2g} results over time, at most {_MOST_STEPS:,} are kept: "
+            "a longer sample_s in the scenario, or for less long (--seconds)"
+        )
+    steps = most_steps(scenario.offered.pattern, scenario.duration_s)
+    if steps > _MOST_STEPS:
+        raise InputError(
+            f"the offered rate would change {steps:.2g} times, at most {_MOST_STEPS:,} are "
+            "simulated: a longer period, or for less long (--seconds)"
+        )
+
+
+def _arriving(
+    problem: Problem, placement: Placement, scenario: Scenario, judged: Capacity
+) -> FloatVector:
+    """Tuples/s on average at each instance, if all that is offered got through, (instances,)."""
+    if scenario.offered.in_flight is not None:
+        # As much as goes through.
+        return np.asarray(judged.rates.per_instance * (judged.scale or 0.0))
+    times, rates = offered_rates(problem, judged.scale, scenario)
+    ends = np.minimum(np.append(times[0, 1:-1], scenario.duration_s), scenario.duration_s)
+    lasts = np.maximum(ends - np.minimum(times[0, :-1], scenario.duration_s), 0.0)
+    offered = rates @ lasts * scenario.tuples_per_batch / scenario.duration_s
+    scale = offered / problem.demand
+    return np.asarray(judged.rates.per_instance * scale[problem.topology_of[placement.component]])
+
+
+def _most_handled(problem: Problem, placement: Placement) -> FloatVector:
+    """Tuples/s that each instance can handle if it has the machine's CPU alone, (instances,)."""
+    kind = problem.cluster.type_of[placement.machine]
+    e = problem.e[placement.component, kind]
+    points = problem.thread_points[placement.component, kind]
+    return np.divide(points, e, out=np.full(len(placement), np.inf), where=e > 0)
+
+
+def _most_put_out(problem: Problem, placement: Placement) -> float:
+    """Tuples that come of one at once, at the component where that is most."""
+    counts = placement.counts(len(problem.components)).tolist()
+    out = [0.0] * len(counts)
+    for stream in problem.streams:
+        copies = 1
+        if stream.grouping is Grouping.ALL:
+            copies = problem.components[stream.target].tasks or counts[stream.target]
+        out[stream.source] += float(np.ceil(stream.selectivity)) * copies
+    return 2.0 * max(out)
+
+
+def _rounded_up(number: float) -> str:
+    """The number with one digit, as it is typed."""
+    digits = int(np.floor(np.log10(number)))
+    return f"{np.ceil(number / 10.0**digits):.0f}e{digits}"
