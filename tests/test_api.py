@@ -9,10 +9,10 @@ from xml.etree import ElementTree
 
 import pytest
 from tests.builders import all_on, cluster, nasiri, profile, topology
-from tests.reference import Reference
 
 import penstock
 from penstock import examples
+from penstock.contract.reference import Reference
 from penstock.errors import InputError, UnknownNameError
 from penstock.files.store import save, to_dict
 from penstock.model.cluster import Cluster, Hop

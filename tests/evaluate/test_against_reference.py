@@ -1,12 +1,12 @@
-"""The fast evaluator and the plain one of tests/reference.py agree on random problems."""
+"""The fast evaluator and the plain one of the contract suite agree on random problems."""
 
 import math
 
 import pytest
 from hypothesis import given
 from tests.model.strategies import placed
-from tests.reference import Reference
 
+from penstock.contract.reference import Reference
 from penstock.evaluate.assess import assess
 from penstock.evaluate.capacity import capacity
 from penstock.evaluate.network import crossings, nic_bytes

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import assume, given
 from tests.builders import SCENARIOS, SHAPES, cluster, nasiri, profile, topology
 from tests.model.strategies import placed, problems
-from tests.reference import Reference
 
+from penstock.contract.reference import Reference
 from penstock.evaluate import programme
 from penstock.evaluate.bound import Bound, upper_bound
 from penstock.evaluate.movement import can_matter

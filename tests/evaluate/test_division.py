@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.builders import cluster, place, profile, topology
-from tests.evaluate.pairs import split_mix
 
+from penstock.contract.pairs import split_mix
 from penstock.evaluate.division import divide_evenly, divide_stream, key_division, task_ranges
 from penstock.evaluate.rates import instance_rates
 from penstock.model.problem import build

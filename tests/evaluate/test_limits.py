@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from tests.builders import all_on, cluster, place, profile, topology
 from tests.model.strategies import placed
-from tests.reference import Reference
 
+from penstock.contract.reference import Reference
 from penstock.evaluate.limits import cpu_requested, memory_used, violations
 from penstock.evaluate.violation import Violation
 from penstock.model.placement import Placement

@@ -12,8 +12,8 @@ from tests.builders import (
     solve,
     topology,
 )
-from tests.reference import Reference
 
+from penstock.contract.reference import Reference
 from penstock.errors import CycleError, InputError, NotMeasuredError
 from penstock.evaluate.assess import assess
 from penstock.evaluate.bound import upper_bound

@@ -12,8 +12,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from tests.evaluate.pairs import Instance, even_or_share, fractions, hop, instances, measured
-
+from penstock.contract.pairs import Instance, even_or_share, fractions, hop, instances, measured
 from penstock.model.cluster import Link, Machine, MachineType
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem

@@ -1,4 +1,4 @@
-"""Instances one by one, and how each divides what it sends: the ground of tests/reference.py."""
+"""Instances one by one, and how each divides what it sends: what ``reference`` adds up."""
 
 from __future__ import annotations
 
