@@ -66,7 +66,7 @@ def advise(
         progress(what)
         # Nobody has to plan anew: the plan in hand, and what is known to be carried, are a floor.
         found = max(rate_of(changed), in_hand(changed), base)
-        return Change(what, found, upper_bound(changed).scale * demand, found / base - 1.0)
+        return Change(what, found, upper_bound(changed).scale * demand, _gain(found, base))
 
     one_more = [change(f"one more {name}", other) for name, other in _one_more(problem)]
     faster = [
@@ -88,6 +88,11 @@ def advise(
         range_of_plan=_range(problem, in_hand),
         range_of_best=_range(problem, rate_of),
     )
+
+
+def _gain(found: float, base: float) -> float:
+    """What is unlimited already gains nothing."""
+    return 0.0 if found == base else found / base - 1.0
 
 
 def _one_more(problem: Problem) -> Iterator[tuple[str, Problem]]:

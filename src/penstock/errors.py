@@ -60,6 +60,10 @@ class InputError(PenstockError):
     """A file or value given by the user is not what it must be. Carries all that is wrong."""
 
 
+class NotWrittenError(InputError):
+    """A file of a result that is printed already: stdout holds that result and nothing else."""
+
+
 class MissingCostsError(InputError):
     """A profile lacks costs that a problem needs, and options of the command line would help."""
 

@@ -69,6 +69,10 @@ def is_folder(given: object) -> bool:
     return isinstance(given, (str, Path)) and _is_there(Path(given)) and Path(given).is_dir()
 
 
+def is_file(given: str | Path) -> bool:
+    return _is_there(Path(given)) and Path(given).is_file()
+
+
 def natural_cluster(topologies: Sequence[object]) -> str:
     names = examples.topology_names()
     for given in topologies:

@@ -99,7 +99,7 @@ def command(
             show("", f"simulated for a minute at {percent(load, 0)} of each plan's own rate")
             show(comparison_rows(simulated))
     if svg:
-        write_file(svg, _picture(found))
+        write_file(svg, _picture(found), is_printed=True)
         say(f"wrote {svg}")
     if budget.stopped:
         return EXIT_INTERRUPTED

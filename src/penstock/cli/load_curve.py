@@ -73,7 +73,7 @@ def simulate_load_curve(
         show(load_curve_view(curve))
     for path, content in ((out, _text), (svg, _picture)):
         if path:
-            write_file(path, content(curve))
+            write_file(path, content(curve), is_printed=True)
             say(f"wrote {path}")
     return EXIT_INTERRUPTED if curve.stopped else EXIT_DONE
 

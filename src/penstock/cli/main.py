@@ -52,6 +52,7 @@ from penstock.errors import (
     EXIT_INTERRUPTED,
     EXIT_TERMINATED,
     MissingCostsError,
+    NotWrittenError,
     PenstockError,
 )
 
@@ -216,7 +217,7 @@ def _report(error: PenstockError, arguments: list[str]) -> int:
             say(line)
     if error.__cause__ is not None and os.environ.get("PENSTOCK_DEBUG"):
         say("".join(traceback.format_exception(error.__cause__)))
-    if "--json" in arguments:
+    if "--json" in arguments and not isinstance(error, NotWrittenError):
         findings = [finding.to_dict() for finding in error.findings]
         write_json({"format": "penstock/error", "version": 1, "findings": findings})
     return error.exit_code

@@ -12,7 +12,7 @@ from typing import TextIO
 
 from rich.console import Console, RenderableType
 
-from penstock.errors import Finding, InputError
+from penstock.errors import Finding, InputError, NotWrittenError
 from penstock.files.writer import write_text as write_atomically
 
 #: Without a terminal there is no width to fit into; tables must not be cut.
@@ -67,10 +67,16 @@ def show(*renderables: RenderableType) -> None:
         console.print(renderable, soft_wrap=isinstance(renderable, str), markup=False)
 
 
+#: Of what files and arguments hold, a terminal would obey these; ours are line breaks and tabs.
+_CONTROL = {
+    code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if code not in (9, 10)
+}
+
+
 def say(text: str) -> None:
     """Tell the person something that is no result; where nobody can hear it, that is that."""
     with suppress(OSError):
-        sys.stderr.write(text + "\n")
+        sys.stderr.write(text.translate(_CONTROL) + "\n")
         sys.stderr.flush()
 
 
@@ -93,10 +99,11 @@ def make_folder(path: Path) -> None:
         raise InputError(Finding(message, str(path))) from None
 
 
-def write_file(path: Path, text: str) -> None:
+def write_file(path: Path, text: str, *, is_printed: bool = False) -> None:
     """Write a result file; a failure is the user's to mend."""
     try:
         write_atomically(path, text)
     except OSError as error:
+        kind = NotWrittenError if is_printed else InputError
         message = f"cannot be written: {error.strerror or error}"
-        raise InputError(Finding(message, str(path))) from None
+        raise kind(Finding(message, str(path))) from None

@@ -250,10 +250,11 @@ class _Output:
     def is_ready(self, found: Measured) -> bool:
         return found.profile is not None and (self.partial or not found.not_ready)
 
-    def write(self, found: Measured) -> None:
+    def write(self, found: Measured, *, is_printed: bool = False) -> None:
         if self.out and found.profile is not None and self.is_ready(found):
             is_yaml = self.out.suffix.lower() in (".yaml", ".yml")
-            write_file(self.out, dumps(found.profile, json=not is_yaml))
+            text = dumps(found.profile, json=not is_yaml)
+            write_file(self.out, text, is_printed=is_printed)
 
     def present(self, found: Measured) -> int:
         """Show what was found and write the profile; the exit code."""
@@ -264,7 +265,7 @@ class _Output:
         if not self.is_ready(found):
             say(_refusal(found))
             return EXIT_FAILURE
-        self.write(found)
+        self.write(found, is_printed=True)
         if self.out:
             say(f"wrote {self.out}")
         return EXIT_DONE

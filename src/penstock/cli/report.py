@@ -18,6 +18,7 @@ from penstock.cli.values import listed
 from penstock.errors import EXIT_DONE, EXIT_INTERRUPTED, Finding, InputError, UsageError
 from penstock.files.simulation_file import Simulation
 from penstock.files.store import load
+from penstock.inputs import is_file
 from penstock.model.plan import Plan
 from penstock.report.charts import require_charts
 from penstock.report.page.views import VIEWS, one_of, view_of
@@ -174,7 +175,7 @@ def _others() -> tuple[str, ...]:
 
 def _plan_among(sources: list[str] | None, other_options: bool) -> Plan | None:
     """The plan, if that is what was given; topologies are left to the planner."""
-    if not sources or len(sources) != 1 or not Path(sources[0]).is_file():
+    if not sources or len(sources) != 1 or not is_file(sources[0]):
         return None
     loaded = load(sources[0])
     if not isinstance(loaded, Plan):

@@ -127,7 +127,7 @@ def command(
         show(simulation_view(result))
     for path, content in ((out, to_json(found) if found else ""), (svg, "")):
         if path:
-            write_file(path, _picture(result) if path is svg else content)
+            write_file(path, _picture(result) if path is svg else content, is_printed=True)
             say(f"wrote {path}")
     return EXIT_INTERRUPTED if budget.stopped else EXIT_DONE
 

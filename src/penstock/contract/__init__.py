@@ -6,8 +6,24 @@ Needs pytest and hypothesis (``pip install "penstock[contract]"``)::
 
     class TestBiggest(SchedulerContract):
         scheduler = BiggestScheduler
+
+``penstock.contract.plan_check`` judges a plan by an evaluator of its own, and needs neither.
 """
 
-from penstock.contract.suite import SchedulerContract
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from penstock.contract.suite import SchedulerContract
 
 __all__ = ["SchedulerContract"]
+
+
+def __getattr__(name: str) -> Any:
+    """The suite when it is asked for: who checks plans has no pytest."""
+    if name == "SchedulerContract":
+        from penstock.contract.suite import SchedulerContract
+
+        return SchedulerContract
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

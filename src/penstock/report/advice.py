@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from rich.console import Group, RenderableType
@@ -108,29 +109,38 @@ def _sure(found: Advice) -> list[str]:
     return [f"with all costs at the ends of their 95 % error bars the plan carries {ends}"]
 
 
+def _finite(value: float) -> float | None:
+    """JSON has no number for "unlimited"."""
+    return value if math.isfinite(value) else None
+
+
+def _finite_range(ends: tuple[float, float] | None) -> list[float | None] | None:
+    return None if ends is None else [_finite(end) for end in ends]
+
+
 def advice_dict(found: Advice) -> dict[str, object]:
     """The same as facts."""
 
     def change(one: Change) -> dict[str, object]:
         return {
             "what": one.what,
-            "rate_per_s": one.rate_per_s,
-            "bound_per_s": one.bound_per_s,
-            "gain": one.gain,
+            "rate_per_s": _finite(one.rate_per_s),
+            "bound_per_s": _finite(one.bound_per_s),
+            "gain": _finite(one.gain),
         }
 
     return {
         "format": "penstock/advice",
         "version": 1,
-        "rate_per_s": found.rate_per_s,
-        "replanned_per_s": found.replanned_per_s,
+        "rate_per_s": _finite(found.rate_per_s),
+        "replanned_per_s": _finite(found.replanned_per_s),
         "limited_by": found.limited_by,
         "hottest_key": found.hottest_key or None,
         "one_more": [change(one) for one in found.one_more],
         "faster": [change(one) for one in found.faster],
         "can_go": dict(found.can_go),
         "wasted": dict(found.wasted),
-        "range_of_plan_per_s": found.range_of_plan,
-        "range_of_best_per_s": found.range_of_best,
+        "range_of_plan_per_s": _finite_range(found.range_of_plan),
+        "range_of_best_per_s": _finite_range(found.range_of_best),
         "in_words": sentences(found),
     }

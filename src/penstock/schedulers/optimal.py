@@ -312,7 +312,10 @@ class _VectorBounds:
         scale = np.zeros(len(vectors))
         # The least cost is concave in the scale, so Newton's steps come from below and end.
         for _ in range(per_scale.size + 1):
-            cheapest = (per_scale * scale[:, None, None] + fixed).argmin(axis=2)[:, :, None]
+            # What costs nothing per tuple costs nothing at any scale, however large.
+            work = np.zeros(fixed.shape)
+            np.multiply(per_scale, scale[:, None, None], out=work, where=per_scale > 0)
+            cheapest = (work + fixed).argmin(axis=2)[:, :, None]
             slope = np.take_along_axis(slopes, cheapest, axis=2).sum(axis=(1, 2))
             constant = np.take_along_axis(fixed, cheapest, axis=2).sum(axis=(1, 2))
             step = np.full(len(vectors), np.inf)

@@ -23,6 +23,8 @@ from penstock.model.problem import Problem
 MOST_PATTERNS = 400_000
 #: Rounds in which prices are sought that prove a packing impossible.
 _PRICE_ROUNDS = 16
+#: Work that no machine can do.
+_ENDLESS = 1e300
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,9 @@ class Patterns:
         each = problem.visits * scale / vectors
         # eq. (5) for an instance of each component on each type: (vectors, types, components)
         tcu = problem.e.T * each[:, None, :] + problem.met.T
-        load = tcu @ self.counts.T
+        # Of types without machines no cost is known, and at an endless scale work is endless: that
+        # of no instance is 0 all the same.
+        load = np.nan_to_num(tcu, nan=_ENDLESS, posinf=_ENDLESS) @ self.counts.T
         if cluster.has_overhead:
             load += cluster.per_type("worker_cpu_points")[:, None] * self.workers
             load += cluster.per_type("base_cpu_points")[:, None] * (self.workers > 0)

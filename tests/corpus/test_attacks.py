@@ -1,0 +1,106 @@
+"""What the fuzz suite has found, each failure as small as it could be made."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from tests.builders import cluster, place, profile, topology
+
+from penstock import api
+from penstock.advice import advise
+from penstock.cli.output import say
+from penstock.files.store import save
+from penstock.model.cluster import MachineType
+from penstock.model.plan import Plan
+from penstock.model.problem import Problem, build
+from penstock.report.simulation import _plain as number_in_file
+
+
+def free_work() -> Problem:
+    """Tuples cost nothing, so that any rate is carried."""
+    return build(topology("a"), cluster(M1=2), profile(a=0.0))
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["plan \x1b[31m -c thesis", "show \x1b[31m", "validate \x9b31m", "plan -e linear -s \x07"],
+)
+def test_a_name_does_not_steer_the_terminal(run, command):
+    _, _, err = run(*command.split(" "))
+    assert not {char for char in err if not char.isprintable()} - {"\n"}
+    assert "\\x" in err
+
+
+def test_line_breaks_and_tabs_of_ours_stay(capsys):
+    say("one\n\ttwo →")
+    assert capsys.readouterr().err == "one\n\ttwo →\n"
+
+
+@pytest.mark.parametrize("verb", ["report", "plan", "compare", "show", "simulate", "run"])
+def test_a_name_too_long_for_the_file_system_is_only_not_found(run, verb):
+    code, _, err = run(verb, "x" * 5000)
+    assert code in (1, 2)
+    assert "bug" not in err
+
+
+def test_advice_without_a_bound_is_json(run):
+    save(Plan(free_work(), place(free_work(), "a M1-1"), "by hand"), "plan.json")
+    code, out, err = run("advise", "plan.json", "--json")
+    assert code == 0, err
+    said = json.loads(out)
+    assert said["rate_per_s"] is None
+    assert said["one_more"][0]["bound_per_s"] is None
+
+
+def test_what_is_unlimited_gains_nothing_by_one_more_machine():
+    found = advise(Plan(free_work(), place(free_work(), "a M1-1"), "by hand"))
+    assert [change.gain for change in (*found.one_more, *found.faster)] == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "simulate plan.json --seconds 1 --json -o no/such/x.json",
+        "simulate plan.json --seconds 1 --json --svg no/such/x.svg",
+        "simulate plan.json --load-curve --loads 0.5 --seconds 1 --json -o no/such/x.json",
+        "compare -e linear --schedulers default --json --svg no/such/x.svg",
+    ],
+)
+def test_json_stays_one_document_where_a_file_cannot_be_written(run, command):
+    """The result was printed already; the error is on stderr and in the exit code."""
+    assert run("plan", "-e", "linear", "-s", "default", "-o", "plan.json")[0] == 0
+    code, out, err = run(*command.split())
+    assert code == 1
+    assert json.loads(out)["format"] != "penstock/error"
+    assert "cannot be written: No such file or directory" in err
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_the_exact_search_takes_counts_that_the_prices_do_not_limit():
+    # At most 2 spouts and 3 ackers on five machines: threads limit, machines have a price of 0.
+    graph = topology("a>b", a={"max_instances": 2, "tasks": 8}, b={"kind": "acker"})
+    costs = profile(a={"M2": 1.596, "M3": 1.893}, b={"M2": 1.596, "M3": 1.893}, met=5.0)
+    problem = build(graph, cluster(M2=1, M3=4, every={"slots": 1}), costs)
+    assert api.plan(problem, "optimal").plan is not None
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_a_type_without_machines_and_without_costs_is_planned_around():
+    problem = api.problem("linear", "nasiri-testbed")
+    machines = problem.cluster
+    more = replace(machines, types=(*machines.types, MachineType("M4")))
+    assert problem.profile is not None
+    wider = build(problem.topologies, more, problem.profile)
+    made, other = api.plan(wider).plan, api.plan(problem).plan
+    assert made is not None
+    assert other is not None
+    assert made.predicted.scale == other.predicted.scale
+
+
+def test_next_to_nothing_in_a_queue_is_nothing_in_a_file():
+    """The fluid model lets queues run down for ever, and its own picture refused 3e-17 tuples."""
+    assert number_in_file(2.9e-17) == 0.0
+    assert number_in_file(2.9e-15) == 2.9e-15
+    assert number_in_file(float("inf")) is None
