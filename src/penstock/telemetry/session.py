@@ -27,7 +27,7 @@ from penstock.errors import Finding, InputError
 from penstock.java import find_java
 from penstock.private_folder import NotPrivate, PrivateFolder, cache_folder, scratch_folder
 from penstock.telemetry.spark_log import LOG4J, failures_name_the_log, start_java
-from penstock.telemetry.spark_secret import authentication
+from penstock.telemetry.spark_secret import SECRET, authentication
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -47,6 +47,8 @@ exec {{java}} "$@"
 #: Checking a record takes more code than Java compiles by itself; interpreted, it crawls.
 _JAVA_OPTIONS = "-Duser.timezone=UTC -XX:-DontCompileHugeMethods"
 _SHORT_JAVA_OPTIONS = "-Duser.timezone=UTC -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+#: What Spark calls its secret among Hadoop's credentials.
+_SECRET_IN_JAVA = "sparkCookie"
 #: What the extra ``spark`` brings.
 _PACKAGES = {"pyspark": "PySpark", "py4j": "Py4J", "pandas": "pandas", "pyarrow": "PyArrow"}
 
@@ -126,11 +128,24 @@ def _start(settings: Mapping[str, str], log_file: Path | None) -> SparkSession:
 
     with _plain_interrupts():
         start_java(settings, log_file)
+        if SECRET in settings:
+            _forget_earlier_secret(settings[SECRET])
         spark = SparkSession.builder.config(map=dict(settings)).getOrCreate()
     # They print every error as a page of JSON before Python sees the exception.
     for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     return spark
+
+
+def _forget_earlier_secret(secret: str) -> None:
+    """A local session leaves the one it made in Java, where it goes before that in the settings."""
+    from pyspark import SparkContext
+
+    java: Any = SparkContext._jvm
+    hadoop = java.org.apache.hadoop
+    known = hadoop.security.Credentials()
+    known.addSecretKey(hadoop.io.Text(_SECRET_IN_JAVA), bytearray(secret.encode()))
+    hadoop.security.UserGroupInformation.getCurrentUser().addCredentials(known)
 
 
 def _forget(settings: Iterable[str]) -> None:
