@@ -258,3 +258,12 @@ def test_a_plan_of_any_placement_round_trips_without_a_scheduler(tmp_path: Path)
     plan = Plan(problem, all_on(problem), "by hand")
     save(plan, tmp_path / "plan.json")
     assert penstock.load(tmp_path / "plan.json") == plan
+
+
+def test_a_scheduler_that_would_take_too_long_leaves_the_others_their_answers(monkeypatch):
+    from penstock.schedulers.lcstream.scheduler import LcStreamScheduler
+
+    monkeypatch.setattr(LcStreamScheduler, "work_for", lambda _self, _problem: 1e12)
+    found = penstock.compare(penstock.problem("linear", "nasiri-small"), ["default", "lcstream"])
+    assert [row.plan is not None for row in found.rows] == [True, False]
+    assert "--set work=1000000000000" in found.rows[1].outcome.notes[0]

@@ -20,7 +20,14 @@ from penstock.answers import Comparison, Planned
 from penstock.engines import Engine
 from penstock.engines.spark.planning import SCHEDULER as SPARK_SCHEDULER
 from penstock.engines.spark.planning import as_spark_runs_it
-from penstock.errors import Finding, ForeignSchedulerError, InputError, UnknownNameError, shown
+from penstock.errors import (
+    Finding,
+    ForeignSchedulerError,
+    InputError,
+    TooMuchWorkError,
+    UnknownNameError,
+    shown,
+)
 from penstock.evaluate.assess import Assessment
 from penstock.evaluate.bound import Bound, hottest_key_in_words, upper_bound
 from penstock.evaluate.capacity import capacity
@@ -286,9 +293,9 @@ def compare(
             row = plan(
                 problem, name, seed=seed, counts_from=counts_from, budget=budget, bound=bound
             )
-        except ForeignSchedulerError as error:
+        except (ForeignSchedulerError, TooMuchWorkError) as error:
             # The others still have their answers.
-            failed = Outcome(None, notes=(str(error),))
+            failed = Outcome(None, notes=(str(error).removeprefix(f"{name}: "),))
             row = Planned(name, problem, None, failed, None, bound, 0.0)
         rows.append(row)
     return Comparison(problem, bound, tuple(rows))

@@ -76,6 +76,10 @@ class MissingCostsError(InputError):
         self.without_speed = tuple(without_speed)
 
 
+class TooMuchWorkError(InputError):
+    """More than is done unasked; it says how much, and which option allows it."""
+
+
 class CycleError(PenstockError):
     """Rates were asked of a topology with a cycle; the rate model needs a DAG."""
 

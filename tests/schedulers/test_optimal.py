@@ -15,6 +15,7 @@ from penstock.generate import Size, generate
 from penstock.model.problem import Problem, build
 from penstock.schedulers.base import Budget
 from penstock.schedulers.hetero import HeteroScheduler
+from penstock.schedulers.lcstream.scheduler import LcStreamScheduler
 from penstock.schedulers.optimal import OptimalScheduler
 
 
@@ -108,3 +109,10 @@ def test_settings_that_make_no_sense_are_refused():
         OptimalScheduler(per_machine=0)
     with pytest.raises(InputError, match="effort"):
         OptimalScheduler(effort=0)
+
+
+def test_a_start_that_would_take_for_ever_is_left_out(monkeypatch):
+    """What lcstream itself refuses to do, this does not ask of it: hetero's plan is the start."""
+    monkeypatch.setattr(LcStreamScheduler, "work_for", lambda _self, _problem: np.inf)
+    monkeypatch.setattr(LcStreamScheduler, "solve", None)
+    assert solve(small(1)).placement is not None

@@ -5,6 +5,7 @@ import pytest
 from tests.builders import SHAPES, cluster, profile, solve, topology
 
 from penstock.engines.spark.planning import as_spark_runs_it
+from penstock.errors import InputError
 from penstock.evaluate.capacity import capacity
 from penstock.model.problem import build
 from penstock.model.topology import Grouping
@@ -80,3 +81,12 @@ def test_for_spark_keys_follow_shares_and_counts_are_left_open():
     ]  # fmt: skip
     assert [s.fields for s in found.streams] == [("key",), (), ()]
     assert all(c.instances is None and c.tasks is None for c in found.components)
+
+
+def test_more_instances_than_anyone_plans_are_refused_with_the_way_out():
+    """Two components on 30 machines of two cores each: 120 instances."""
+    cores = {"cpu_points": 200.0, "core_points": 100.0}
+    problem = build(topology("a>b"), cluster(M1=30, every=cores), profile(a=1.0, b=1.0))
+    with pytest.raises(InputError, match=r"some 120 instances, .*--set most_instances=120"):
+        solve(problem, "proportional", most_instances=119)
+    assert len(solve(problem, "proportional", most_instances=120).placement) == 120

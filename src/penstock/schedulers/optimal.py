@@ -77,8 +77,11 @@ class OptimalScheduler:
         search = ExactSearch(problem, self.per_machine, self.effort)
         # Where the exact search is out of reach its limit per machine is, too.
         most = self.per_machine if search.patterns else 100
-        for start in (HeteroScheduler(per_machine=most), LcStreamScheduler(per_machine=most)):
-            search.start_from(start.solve(problem, budget, rng))
+        search.start_from(HeteroScheduler(per_machine=most).solve(problem, budget, rng))
+        second = LcStreamScheduler(per_machine=most)
+        # It alone would take longer than all the packing this search may do.
+        if second.work_for(problem) <= second.work:
+            search.start_from(second.solve(problem, budget, rng))
         search.run(budget)
         return search.outcome()
 

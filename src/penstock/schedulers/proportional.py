@@ -18,11 +18,13 @@ served by priority. Cost: components times machines.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from heapq import heapify, heappop, heapreplace
 from typing import ClassVar
 
 import numpy as np
 
+from penstock.errors import TooMuchWorkError
 from penstock.model.arrays import FloatVector, IntVector
 from penstock.model.outcome import Outcome
 from penstock.model.placement import Placement
@@ -44,7 +46,12 @@ class ProportionalScheduler:
     paper: ClassVar[str] = ""
     looks: ClassVar[Looks] = Looks(counts=True, unlike_machines=True, memory=True, grouping=True)
 
+    most_instances: int = field(
+        default=200_000, metadata={"help": "refuse a plan that would have more instances"}
+    )
+
     def solve(self, problem: Problem, budget: Budget, rng: np.random.Generator) -> Outcome:
+        self._require_few(problem)
         room = Room.of(problem)
         shares: list[float] = []
         for topology in topologies_by_priority(problem):
@@ -55,6 +62,24 @@ class ProportionalScheduler:
         component, machine, slot = zip(*room.placed, strict=True)
         placement = Placement.of(component, machine, slot, shares)
         return Outcome(placement, found.shortfalls, found.iterations, found.notes)
+
+    def _require_few(self, problem: Problem) -> None:
+        """Refuse before the memory is full: every component goes on every machine."""
+        cluster = problem.cluster
+        full = np.ceil(cluster.usable_cpu_per_type / problem.instance_points - 1e-9)
+        everywhere = np.maximum(full, 1.0) @ cluster.machines_per_type
+        each = [
+            1.0 if asked is None and _is_not_divided(problem, c) else asked or everywhere[c]
+            for c, asked in enumerate(problem.counts_asked)
+        ]
+        number = float(np.minimum(each, problem.most_instances).sum())
+        if number > self.most_instances:
+            raise TooMuchWorkError(
+                f"proportional: every component on every machine makes some {number:,.0f} "
+                f"instances, at most {self.most_instances:,} are planned: state instances in the "
+                "topology (--counts-from topology), take another scheduler, or allow so many "
+                f"(--set most_instances={number:.0f})"
+            )
 
 
 def _place(room: Room, topology: int) -> list[float]:
@@ -109,12 +134,20 @@ def _counts(
 def _dealt(speed: FloatVector, number: int, wanted: IntVector, room: IntVector) -> IntVector:
     """So many instances, one after the other to where most speed is left for it."""
     counts = np.zeros(len(speed), dtype=np.int64)
-    for _ in range(min(number, int(room.sum()))):
-        left = np.where(counts < room, speed / (counts + 1), -np.inf)
-        # A first instance everywhere goes before a second anywhere, as far as it is wanted.
-        first = (counts == 0) & (wanted > 0)
-        machine = int(np.argmax(np.where(first, left, -np.inf) if first.any() else left))
+    number = min(number, int(room.sum()))
+    # A first instance everywhere goes before a second anywhere, as far as it is wanted.
+    first = np.flatnonzero((wanted > 0) & (room > 0))
+    counts[first[np.argsort(-speed[first], kind="stable")][:number]] = 1
+    left = [(-float(speed[m]) / (int(counts[m]) + 1), m)
+            for m in np.flatnonzero(counts < room).tolist()]  # fmt: skip
+    heapify(left)
+    for _ in range(number - int(counts.sum())):
+        machine = left[0][1]
         counts[machine] += 1
+        if counts[machine] < room[machine]:
+            heapreplace(left, (-float(speed[machine]) / (int(counts[machine]) + 1), machine))
+        else:
+            heappop(left)
     return counts
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from penstock.errors import InputError
+from penstock.errors import TooMuchWorkError
 from penstock.evaluate.capacity import Capacity, capacity
 from penstock.model.arrays import FloatVector
 from penstock.model.placement import Placement
@@ -68,7 +68,7 @@ def require_affordable(
     require_few_steps(scenario)
     work = Work.of(problem, placement, scenario)
     if work.tuples * runs > most_tuples:
-        raise InputError(
+        raise TooMuchWorkError(
             f"some {work.tuples * runs:.2g} tuples to handle, at most {most_tuples:.2g} are "
             "simulated: offer less or for less long (--offered, --load, --seconds), let several "
             "travel as one (tuples_per_batch in the scenario), take the fluid model (--fluid), or "
@@ -83,8 +83,8 @@ def require_room(tuples: float, most_tuples: float) -> None:
         raise _too_many_at_one_time(tuples, most_tuples)
 
 
-def _too_many_at_one_time(tuples: float, most_tuples: float) -> InputError:
-    return InputError(
+def _too_many_at_one_time(tuples: float, most_tuples: float) -> TooMuchWorkError:
+    return TooMuchWorkError(
         f"some {tuples:.2g} tuples would be there at one time, at most "
         f"{most_tuples / _AT_ONE_TIME:.2g} are simulated: offer less, keep fewer in queues "
         "(queue_limit, max_spout_pending in the scenario), check the selectivities, let several "
@@ -100,7 +100,7 @@ def require_short_fluid(
     steps = scenario.duration_s / step_s
     cost = steps * (_PER_STEP + _PER_FLUID_INSTANCE * instances)
     if cost > most_tuples:
-        raise InputError(
+        raise TooMuchWorkError(
             f"the fluid model would make {steps:.2g} steps, as much work as {cost:.2g} tuples; at "
             f"most {most_tuples:.2g} are simulated: for less long (--seconds), or allow so many "
             f"(--most-tuples {_rounded_up(cost)})"
@@ -111,13 +111,13 @@ def require_few_steps(scenario: Scenario) -> None:
     """Refuse a pattern or results over time in so many pieces that they alone fill the memory."""
     looks = scenario.duration_s / scenario.sample_s
     if looks > _MOST_STEPS:
-        raise InputError(
+        raise TooMuchWorkError(
             f"{looks:.2g} results over time, at most {_MOST_STEPS:,} are kept: "
             "a longer sample_s in the scenario, or for less long (--seconds)"
         )
     steps = most_steps(scenario.offered.pattern, scenario.duration_s)
     if steps > _MOST_STEPS:
-        raise InputError(
+        raise TooMuchWorkError(
             f"the offered rate would change {steps:.2g} times, at most {_MOST_STEPS:,} are "
             "simulated: a longer period, or for less long (--seconds)"
         )

@@ -341,3 +341,11 @@ def test_unlike_machines_carry_the_rate_that_was_planned(shape):
     carried = assess(problem, outcome.placement).sustainable_scale
     assert carried >= operating_scale(outcome, problem)
     assert carried <= upper_bound(problem).scale
+
+
+def test_more_work_than_anyone_waits_for_is_refused_with_the_way_out():
+    """One component on one machine: an executor x (a machine + 20 x a component), 21 steps."""
+    problem = build(topology("a"), cluster(M1=1), profile(a=1.0)).with_counts([1])
+    with pytest.raises(InputError, match=r"some 2\.1e\+01 steps, .*--set work=21\)"):
+        lcstream(problem, work=20.0)
+    assert lcstream(problem, work=21.0).placement is not None

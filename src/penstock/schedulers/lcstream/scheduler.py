@@ -36,7 +36,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from penstock.errors import InputError, NotMeasuredError, quantity
+from penstock.errors import InputError, NotMeasuredError, TooMuchWorkError, quantity
 from penstock.evaluate.bound import upper_bound
 from penstock.evaluate.queues import load as load_of
 from penstock.evaluate.queues import mean_queue, mean_wait, mm1_queue, mm1_wait, mmc_wait
@@ -45,7 +45,14 @@ from penstock.model.problem import Problem
 from penstock.model.topology import Grouping
 from penstock.schedulers.base import Budget, Looks
 from penstock.schedulers.counts import topologies_by_priority
-from penstock.schedulers.lcstream.counts import Limits, Rounds, Stations, first_counts, rebalance
+from penstock.schedulers.lcstream.counts import (
+    Limits,
+    Rounds,
+    Stations,
+    first_counts,
+    rebalance,
+    service_rates,
+)
 from penstock.schedulers.lcstream.layout import Layout, Rules
 from penstock.schedulers.lcstream.place import place_topology
 from penstock.schedulers.lcstream.sleep import Saved, save_energy
@@ -55,6 +62,8 @@ from penstock.schedulers.lcstream.work import Work
 _OF_THE_RATE = frozenset({"cpu_points", "memory_mb"})
 #: The rate is lowered by this factor down to half of the first one, then halved.
 _STEP = 0.95
+#: What a look at a component costs, in looks at a machine.
+_PER_COMPONENT = 20
 #: Below this part of the first rate the search for one that fits is given up.
 _LEAST_RATE = 0.01
 
@@ -103,6 +112,10 @@ class LcStreamScheduler:
     low_share: float = field(
         default=0.7, metadata={"help": "part of the machines in use that must have little to do"}
     )
+    work: float = field(
+        default=2e7,
+        metadata={"help": "refuse more than so many executors x (machines + 20 x components)"},
+    )
 
     def __post_init__(self) -> None:
         for name in ("load", "queue", "threshold", "low", "low_share"):
@@ -124,6 +137,12 @@ class LcStreamScheduler:
             )
         if not problem.acyclic:
             problem.order  # noqa: B018 - raises, and names the cycle
+        if (needed := self.work_for(problem)) > self.work:
+            raise TooMuchWorkError(
+                f"lcstream: some {needed:.1e} steps, executors x (machines + 20 x components), at "
+                f"most {self.work:.1e} are made, which takes many minutes; take another scheduler, "
+                f"or allow so many (--set work={np.ceil(needed):.0f})"
+            )
         wanted = self._wanted(problem)
         rounds = Rounds(budget)
         tried = self._lowered_until_it_fits(problem, wanted, rounds)
@@ -140,6 +159,18 @@ class LcStreamScheduler:
         return Outcome(
             layout.placement(), tuple(tried.missing), rounds.done, notes, interrupted=rounds.cut
         )
+
+    def work_for(self, problem: Problem) -> float:
+        """About how much there is to do: every executor is added and placed on its own."""
+        machines, components = len(problem.cluster.machines), len(problem.components)
+        if problem.given_counts is not None:
+            executors = float(sum(problem.given_counts))
+        else:
+            wanted = self._wanted(problem).scale
+            busy = problem.visits * wanted / np.maximum(service_rates(problem), 1e-300)
+            executors = float(np.ceil(busy / self.queue).clip(1).sum())
+            executors = min(executors, float(self.per_machine * machines))
+        return executors * (machines + _PER_COMPONENT * components)
 
     def _wanted(self, problem: Problem) -> _Wanted:
         """The operating rate to begin with."""
