@@ -207,7 +207,7 @@ def _plain(value: Any) -> Any:
         return [_plain(item) for item in value]
     if isinstance(value, (float, np.floating)):
         # The fluid model lets queues run down for ever; no file takes so little.
-        return 0.0 if abs(value) < _LEAST else number_or_none(float(value))
+        return 0.0 if abs(float(value)) < _LEAST else number_or_none(float(value))
     return value
 
 
