@@ -19,6 +19,8 @@ from penstock.model.cluster import Cluster, Link, Machine, MachineType, Network
 from penstock.model.profile import Cost, Origin, Profile
 from penstock.model.topology import Component, Grouping, Kind, Stream, Topology
 
+#: Of all topologies together; ten times what has ever been planned.
+MOST_COMPONENTS = 100_000
 _MACHINES_PER_RACK = 20
 _LEAST_VISITS, _MOST_VISITS = 0.05, 20.0
 
@@ -49,6 +51,10 @@ class Size:
         ]
         if self.machines > MOST_MACHINES:
             findings.append(Finding(f"at most {MOST_MACHINES:,} machines, not {self.machines:,}"))
+        if (total := self.components * self.topologies) > MOST_COMPONENTS:
+            findings.append(
+                Finding(f"at most {MOST_COMPONENTS:,} components in all, not {total:,}")
+            )
         if self.types > self.machines >= 1:
             findings.append(Finding(f"{self.types} types need at least as many machines"))
         if findings:

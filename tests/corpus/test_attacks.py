@@ -104,3 +104,11 @@ def test_next_to_nothing_in_a_queue_is_nothing_in_a_file():
     assert number_in_file(2.9e-17) == 0.0
     assert number_in_file(2.9e-15) == 2.9e-15
     assert number_in_file(float("inf")) is None
+
+
+@pytest.mark.parametrize(
+    "size", ["--topologies 1000000000000", "--components 99999999999999999999"]
+)
+def test_more_than_can_be_made_is_refused_before_it_is_begun(run, size):
+    code, _, err = run("generate", "--out", "made", *size.split())
+    assert (code, "at most 100,000 components in all" in err) == (1, True), err

@@ -50,6 +50,7 @@ SHORTER = (
     (r"profile .*--follow", "--seconds 1 --every 1"),
 )
 _HERE = "tests/docs/test_storm_lab.py"
+_FUZZ = "tests/bench/test_fuzz.py"
 _LAB_TEST = "tests/cli/test_run.py::test_a_lab_comes_up_is_shown_and_goes_down"
 _SWEEP_TEST = (
     "tests/sweep/test_sweep.py::"
@@ -67,6 +68,12 @@ ELSEWHERE = (
     # Takes more than five minutes, and no test runs it as a whole.
     (r"^penstock lab demo", _UNDER_A_PLAN),
     (r"^penstock sweep .*spark://", _SWEEP_TEST),
+    # Takes hours; its short form is a test.
+    (
+        r"^penstock bench fuzz .*kills",
+        f"{_FUZZ}::test_a_follower_killed_at_random_moments_loses_nothing",
+    ),
+    (r"^penstock bench fuzz", f"{_FUZZ}::test_dozens_of_fuzzed_commands_end_as_they_should"),
     (r"^penstock run .*(spark://|lab status)", _UNDER_A_PLAN),
     (r"lab (submit|feed|end)|lab \w+ --engine storm", f"{_HERE}::test_the_storm_lab_does_as_shown"),
     (r"^penstock lab (up|status|down)", _LAB_TEST),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import statistics
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.resources import files
@@ -120,11 +121,13 @@ def run_suite(
     *,
     quick: bool = False,
     only: str = "",
+    settings: Mapping[str, Any] | None = None,
     progress: Callable[[str], None] = lambda _text: None,
 ) -> Report:
     """Run every table and benchmark of a suite whose name has ``only`` in it, in order.
 
     One that fails is told and counted; the others are not lost with it. Nor are they with Ctrl-C.
+    ``settings`` go before what the suite says, where a measure takes them.
     """
     if name not in suite_names():
         raise UnknownNameError("benchmark suite", name, suite_names())
@@ -133,6 +136,7 @@ def run_suite(
     try:
         for entry in (*_entries(suite, "tables", quick), *_entries(suite, "benchmarks", quick)):
             if only in _title(entry):
+                entry["with"] = entry.get("with", {}) | _taken(entry, settings or {})
                 _add(report, entry, quick, progress)
     except KeyboardInterrupt:
         report.interrupted = True
@@ -140,6 +144,14 @@ def run_suite(
         names = [entry["name"] for entry in suite["benchmarks"]]
         raise UnknownNameError(f"benchmark of {name} with this in its name", only, names)
     return report
+
+
+def _taken(entry: dict[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the settings that the measure of an entry takes."""
+    if not settings:
+        return {}
+    names = inspect.signature(_measure(entry)).parameters
+    return {name: value for name, value in settings.items() if name in names}
 
 
 def _title(entry: dict[str, Any]) -> str:

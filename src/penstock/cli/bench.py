@@ -21,6 +21,15 @@ def command(
     name: Annotated[str | None, typer.Argument(help="The suite; none lists them.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer repeats.")] = False,
     only: Annotated[str, typer.Option("--only", help="Only what has this in its name.")] = "",
+    hours: Annotated[
+        float | None,
+        typer.Option(
+            "--hours", help="How long, of suites that go on as long as told: fuzz.", min=0
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", help="Another seed, of suites that have one.", min=0)
+    ] = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Tables as Markdown.")] = False,
     as_json: options.Json = False,
 ) -> int:
@@ -37,7 +46,11 @@ def command(
             show(*suite_names())
         return EXIT_DONE
     began = time.monotonic()
-    report = run_suite(name, quick=quick, only=only, progress=lambda text: say(f"… {text}"))
+    given = {"hours": hours, "seed": seed}
+    settings = {what: value for what, value in given.items() if value is not None}
+    report = run_suite(
+        name, quick=quick, only=only, settings=settings, progress=lambda text: say(f"… {text}")
+    )
     if as_json:
         rows = [result.to_dict() for result in report.results]
         tables = [table.to_dict() for table in report.tables]
@@ -48,7 +61,9 @@ def command(
         write_json({"format": "penstock/bench", "version": 1, **found})
     elif markdown:
         # Figures that are kept say where they come from.
-        asked = "".join((" --quick" if quick else "", f' --only "{only}"' if only else ""))
+        asked = " --quick" if quick else ""
+        asked += f' --only "{only}"' if only else ""
+        asked += "".join(f" --{what} {value:g}" for what, value in settings.items())
         made = how_made(f"penstock bench {name}{asked}", now(), time.monotonic() - began)
         show("; ".join(f"{what} {value}" for what, value in made.items()) + "\n")
         results = FigureTable("Goals", RESULT_COLUMNS, [r.cells for r in report.results])
