@@ -32,7 +32,7 @@ def operating_scale(outcome: Outcome, problem: Problem) -> float:
     """The scale in the first note; 1 where demand is declared."""
     if problem.topologies[0].demand_per_s is not None:
         return 1.0
-    return float(outcome.notes[0].split("a scale of ")[1].split(",")[0])
+    return float(outcome.notes[0].split("a scale of ")[1].split(", ")[0].replace(",", ""))
 
 
 @pytest.fixture(scope="module")

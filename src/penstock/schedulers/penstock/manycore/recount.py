@@ -92,9 +92,9 @@ class _Recount:
     def _capacity(self, held: IntMatrix) -> FloatVector:
         """The scale at which the threads of each component are full, (C,)."""
         shared = self.costs.weighs
-        with_shares = np.where(held.T > 0, held.T * self.rate, 0.0).sum(axis=1)
+        with_shares = (np.where(held.T > 0, self.rate, 0.0) * held.T).sum(axis=1)
         slowest = np.where(held.T > 0, self.rate, np.inf).min(axis=1)
-        even = held.sum(axis=0) * np.where(np.isfinite(slowest), slowest, 0.0)
+        even = held.sum(axis=0) * np.where(held.any(axis=0), slowest, 0.0)
         scale = np.where(shared, with_shares, even) / self.visits
         return np.asarray(np.where(self.divisible, scale, np.inf))
 

@@ -278,7 +278,7 @@ class ManyCoreSearch:
         part, first, rows = solution.part[c], 0, []
         has_room = solution.memory_price <= 0
         spare = np.where(has_room, self.spare, 1.0)
-        number = np.ceil(solution.instances[c] * spare - 1e-6).astype(np.int64)
+        number = np.nan_to_num(np.ceil(solution.instances[c] * spare - 1e-6), posinf=0.0)
         number = np.minimum(number, self.counts.options.most[c]).astype(np.int64)
         number = np.where(part > 1e-9, np.maximum(number, 1), 0)
         if not number.any():
