@@ -105,6 +105,8 @@ def _deal_evenly(
     """Each group's instances over machines with these parts, each to the emptiest of them."""
     dealt = np.zeros((len(parts), len(numbers)), dtype=np.int64)
     used_cpu, used_memory = np.zeros(len(parts)), np.zeros(len(parts))
+    if not len(parts):  # no machine of this type is for them
+        return dealt
     for g, number in enumerate(numbers.tolist()):
         heap = []
         for m in range(len(parts)):

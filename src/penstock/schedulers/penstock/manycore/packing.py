@@ -179,7 +179,8 @@ class MachineFillings:
             constraints=LinearConstraint(sparse.csr_array(np.vstack(rows)), -np.inf, upper),
             integrality=np.ones(number + workers),
             bounds=Bounds(0.0, np.append(most, np.ones(workers))),
-            options={"mip_rel_gap": _FILLING_NEAR, "node_limit": _NODES},
+            # With presolve, the solver sometimes prints to the standard output whatever it is told.
+            options={"mip_rel_gap": _FILLING_NEAR, "node_limit": _NODES, "presolve": False},
         )
         filling = np.zeros(len(price), dtype=np.int64)
         if solved.x is not None:
