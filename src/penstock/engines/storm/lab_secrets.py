@@ -37,6 +37,7 @@ def authenticated(folder: Path) -> dict[str, object]:
     payload = f"{_USER}:{secrets.token_hex(_BYTES)}"
     return {
         "storm.thrift.transport": "penstock.storm.lab.LabTransport",
+        "storm.principal.tolocal": "penstock.storm.lab.LabUser",
         "java.security.auth.login.config": str(jaas),
         "storm.zookeeper.auth.scheme": "digest",
         "storm.zookeeper.auth.payload": payload,
