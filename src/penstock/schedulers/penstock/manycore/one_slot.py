@@ -11,13 +11,14 @@ from dataclasses import replace
 
 import numpy as np
 from scipy import sparse
-from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.optimize import Bounds, LinearConstraint
 
 from penstock.evaluate.capacity import ROUNDING_POINTS
 from penstock.model.arrays import IntMatrix
 from penstock.model.problem import Problem
 from penstock.model.profile import Cost, Profile
 from penstock.model.topology import Topology
+from penstock.schedulers.whole_numbers import solve_whole
 
 #: How far from the best the division may be, and nodes it may take.
 _NEAR, _NODES = 1e-3, 2000
@@ -167,7 +168,7 @@ def _division(problem: Problem) -> IntMatrix | None:
     cost[-1] = -1.0
     whole = np.zeros(width)
     whole[first : first + divisions] = 1.0
-    solved = milp(
+    solved = solve_whole(
         cost,
         constraints=LinearConstraint(sparse.vstack(blocks, format="csr"), -np.inf, right),
         integrality=whole,

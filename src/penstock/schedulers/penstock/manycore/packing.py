@@ -12,10 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
-from scipy.optimize import Bounds, LinearConstraint, linprog, milp
+from scipy.optimize import Bounds, LinearConstraint, linprog
 
 from penstock.model.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
 from penstock.schedulers.penstock.manycore.machines import InstanceGroups
+from penstock.schedulers.whole_numbers import solve_whole
 
 #: Rounds of making fillings, at first and for what is left, and how near the best they end.
 _ROUNDS, _ROUNDS_OF_REST, _NEAR = 30, 2, 5e-3
@@ -174,12 +175,12 @@ class MachineFillings:
         belongs[np.arange(number), topology] = -1.0
         upper = np.append(np.ones(sum(len(row) for row in rows)), np.zeros(number))
         rows.append(np.hstack([np.diag(1.0 / np.maximum(most, 1.0)), belongs]))
-        solved = milp(
+        solved = solve_whole(
             -np.append(price[here] / price[here].max(initial=_TINY), np.zeros(workers)),
             constraints=LinearConstraint(sparse.csr_array(np.vstack(rows)), -np.inf, upper),
             integrality=np.ones(number + workers),
             bounds=Bounds(0.0, np.append(most, np.ones(workers))),
-            # With presolve, the solver sometimes prints to the standard output whatever it is told.
+            # Presolve costs more here than it saves.
             options={"mip_rel_gap": _FILLING_NEAR, "node_limit": _NODES, "presolve": False},
         )
         filling = np.zeros(len(price), dtype=np.int64)
