@@ -17,12 +17,13 @@ from typing import Any
 
 import typer
 
-from penstock import api
+from penstock import app
 from penstock.cli import main as cli
-from penstock.examples import text as example_text
+from penstock.files import examples
+from penstock.files.examples import text as example_text
 from penstock.files.store import FORMATS, RECEIPT, SAMPLE, WRITTEN, json_schema
+from penstock.planning.numbers import percent, rate
 from penstock.report.charts.canvas import standalone
-from penstock.report.numbers import percent, rate
 from penstock.report.page.html import WIDE
 from penstock.report.picture import placement_svg
 from penstock.report.story import Rival
@@ -79,7 +80,7 @@ parameters, choice of form, how far plans and machine types are drawn to each ot
 left-out vectors choose (inside the training rows, in all 148 folds) adds to eq. 5:
 
 - tuples that stay in their worker are not serialised; how many do follows from how Storm's default
-  scheduler deals executors in turn (`telemetry/pdsp/locality.py`; inferred, as placement was not
+  scheduler deals executors in turn (`penstock_bench/pdsp/locality.py`; inferred, as placement was not
   recorded)
 - executors that wait for input spin; under back-pressure they spin more or less, by plan
 - producers and brokers on the same nodes cost CPU for what is offered. This uses the offered rate
@@ -87,7 +88,7 @@ left-out vectors choose (inside the training rows, in all 148 folds) adds to eq.
 - a node near full load measures less than the sum of its parts
 
 Each plan, machine type and pair of both has its own e and met, drawn to each other as far as the
-data say so (`telemetry/pdsp/shrinkage.py`). Two runs of one vector differ by 4.4 % in the median,
+data say so (`penstock_bench/pdsp/shrinkage.py`). Two runs of one vector differ by 4.4 % in the median,
 so a perfect model would still be off by about 3 % (that divided by √2).
 
 **Saturated throughput**: the Universal Scalability Law with one exponent more. A plan's shape is
@@ -366,7 +367,7 @@ def write_results() -> None:
         "| topology | cluster | costs | default | hetero | bound | of bound | limited by |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
-    parts += [example_row(name) for name in api.examples.topology_names()]
+    parts += [example_row(name) for name in examples.topology_names()]
     parts += ["", "## Every scheduler on the papers' testbed\n", *scheduler_rows()]
     parts += ["", PRODUCTION_INTRO, (ROOT / "benchmarks" / "production.md").read_text().rstrip()]
     kept = (
@@ -386,7 +387,7 @@ def write_results() -> None:
 def scheduler_rows() -> list[str]:
     """All schedulers on Linear, Diamond and Star, rates in tuples/s; counts of hetero given."""
     topologies = ("linear", "diamond", "star")
-    found = [api.compare(api.problem(t, "nasiri-testbed")) for t in topologies]
+    found = [app.compare(app.problem(t, "nasiri-testbed")) for t in topologies]
     rows = [f"| scheduler | {' | '.join(topologies)} |", "| --- | --- | --- | --- |"]
     for i, planned in enumerate(found[0].rows):
         facts = [comparison.rows[i].facts for comparison in found]
@@ -397,7 +398,7 @@ def scheduler_rows() -> list[str]:
 
 
 def result_row(topology: str, cluster: str, met: float) -> str:
-    found = api.compare(api.problem(topology, cluster, met=met), ["default", "hetero"])
+    found = app.compare(app.problem(topology, cluster, met=met), ["default", "hetero"])
     default, hetero = (row.facts for row in found.rows)
     assert default.scale
     assert hetero.scale
@@ -411,9 +412,9 @@ def result_row(topology: str, cluster: str, met: float) -> str:
 
 
 def example_row(name: str) -> str:
-    cluster = api.examples.default_cluster(name)
-    problem = api.problem(name, cluster)
-    found = api.compare(problem, ["default", "hetero"])
+    cluster = examples.default_cluster(name)
+    problem = app.problem(name, cluster)
+    found = app.compare(problem, ["default", "hetero"])
     default, hetero = (row.facts for row in found.rows)
     assert problem.profile
     assert found.bound
@@ -425,7 +426,7 @@ def example_row(name: str) -> str:
 
 
 def write_pictures() -> None:
-    planned = api.plan(api.problem("diamond", "nasiri-small"))
+    planned = app.plan(app.problem("diamond", "nasiri-small"))
     assert planned.plan is not None
     write(DOCS / "pictures" / "diamond.svg", placement_svg(planned.plan))
     write(DOCS / "pictures" / "schedulers.svg", schedulers_picture())
@@ -434,7 +435,7 @@ def write_pictures() -> None:
 def schedulers_picture() -> str:
     """Diamond on 180 machines of three kinds: what each scheduler's plan carries, and the bound."""
     names = ("rstorm", "tsstream", "default", "hetero", "lcstream", "penstock")
-    found = api.compare(api.problem("diamond", "nasiri-large"), names)
+    found = app.compare(app.problem("diamond", "nasiri-large"), names)
     assert found.bound is not None
     rivals = [Rival(row.scheduler, (row.facts,)) for row in found.rows]
     unit = float(found.problem.demand.sum())
@@ -472,8 +473,8 @@ def fill_table(page: Path) -> None:
 
 def headline_row(topology: str) -> str:
     """Tuples/s of three schedulers on the largest cluster of Nasiri et al., and the bound."""
-    problem = api.problem(topology, "nasiri-large")
-    found = api.compare(problem, ["default", "hetero", "penstock"])
+    problem = app.problem(topology, "nasiri-large")
+    found = app.compare(problem, ["default", "hetero", "penstock"])
     default, hetero, ours = (row.facts for row in found.rows)
     assert default.scale
     assert ours.scale

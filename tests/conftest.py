@@ -36,7 +36,7 @@ _SMALL_JOBS = {"spark.sql.shuffle.partitions": "2"}
 @pytest.fixture(scope="session")
 def spark() -> Iterator["SparkSession"]:
     """One Spark session for all tests of a process; commands run inside it too."""
-    from penstock.telemetry.session import spark_session
+    from penstock.engines.spark.session import spark_session
 
     with spark_session("local[2]", driver_memory="1g", config=_SMALL_JOBS, short=True) as session:
         yield session

@@ -8,15 +8,46 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 #: The Python interface, loaded on first use so that ``import penstock`` costs nothing.
-_API = ("Comparison", "Planned", "compare", "load", "plan", "problem")
+_PUBLIC = (
+    "Comparison",
+    "Planned",
+    "compare",
+    "load",
+    "load_curve",
+    "plan",
+    "problem",
+    "profile",
+    "simulate",
+)
 
 if TYPE_CHECKING:
-    from penstock.api import Comparison, Planned, compare, load, plan, problem
+    from penstock.app import (
+        Comparison,
+        Planned,
+        compare,
+        load,
+        load_curve,
+        plan,
+        problem,
+        profile,
+        simulate,
+    )
 
-__all__ = ["Comparison", "Planned", "__version__", "compare", "load", "plan", "problem"]
+__all__ = [
+    "Comparison",
+    "Planned",
+    "__version__",
+    "compare",
+    "load",
+    "load_curve",
+    "plan",
+    "problem",
+    "profile",
+    "simulate",
+]
 
 
 def __getattr__(name: str) -> object:
-    if name in _API:
-        return getattr(import_module("penstock.api"), name)
+    if name in _PUBLIC:
+        return getattr(import_module("penstock.app"), name)
     raise AttributeError(f"module 'penstock' has no attribute {name!r}")

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from penstock import api
+from penstock import app
 from penstock.cli.main import main
-from penstock.telemetry.synthetic import Noise, Recording, levels, write_json_lines
+from penstock_bench.synthetic import Noise, Recording, levels, write_json_lines
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def plans(run):
 def telemetry(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A linear topology on three machines, with a hundred windows of two minutes' worth."""
     folder = tmp_path_factory.mktemp("telemetry")
-    plan = api.plan(api.problem("linear", "nasiri-testbed"), "default").plan
+    plan = app.plan(app.problem("linear", "nasiri-testbed"), "default").plan
     rng = np.random.default_rng(1)
     recording = Recording(
         problem=plan.problem,

@@ -9,9 +9,9 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from penstock import java as java_module
 from penstock.cli import doctor, doctor_checks
 from penstock.cli.doctor_checks import SCHEDULER_GROUP, Check, examine
+from penstock.engines import java as java_module
 
 
 @pytest.fixture(autouse=True)

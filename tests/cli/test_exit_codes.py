@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.api import Planned
+from penstock.app import Planned
 from penstock.cli import plan as plan_module
 from penstock.model.outcome import Outcome, Shortfall
 

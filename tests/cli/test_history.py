@@ -12,11 +12,11 @@ import pytest
 from tests.engines.fake_storm import FakeStorm
 
 from penstock.cli import storm_options
-from penstock.engines import keeper
+from penstock.engines.lab import keeper
 from penstock.files.store import load, save
 from penstock.model.placement import Placement
 from penstock.model.profile import Cost, Profile
-from penstock.telemetry.synthetic import Noise, Recording, write_json_lines
+from penstock_bench.synthetic import Noise, Recording, write_json_lines
 
 RECEIPTS = Path("history", "receipts")
 #: So long ago the plan was applied, so that telemetry since then lies in the past.

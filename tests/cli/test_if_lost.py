@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from penstock.contract.contingencies import faults_of
 from penstock.files.store import load
 from penstock.model.plan import Plan
+from penstock_bench.contract.contingencies import faults_of
 
 CASE = Path(__file__).parents[1] / "fixtures" / "contingency"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock import api
+from penstock import app
 from penstock.model.profile import Profile
 
 pytestmark = pytest.mark.spark
@@ -23,7 +23,7 @@ def test_it_writes_a_profile_that_plan_takes(run, telemetry: Path):
     assert code == 0, err
     for words in ("Costs", "Streams", "Data", "records", "low", "mid", "high"):
         assert words in out
-    assert isinstance(api.load("measured.json"), Profile)
+    assert isinstance(app.load("measured.json"), Profile)
     assert run("plan -e linear -c nasiri-testbed -p measured.json")[0] == 0
 
 

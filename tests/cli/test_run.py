@@ -5,9 +5,9 @@ import sys
 
 import pytest
 
-from penstock.engines import keeper
+from penstock.engines.lab import keeper
 from penstock.files.store import load
-from penstock.private_folder import runtime_folder, scratch_folder
+from penstock.system.private_folder import runtime_folder, scratch_folder
 
 CODE = """
 streams = {"read": "value bigint", "double": "value bigint"}

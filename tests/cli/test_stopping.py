@@ -12,12 +12,12 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from penstock import api
+from penstock import app
 from penstock.cli import examples, sweep
 from penstock.cli.stopping import Stop, stoppable
 from penstock.engines.spark.runner import Runner
+from penstock.engines.spark.sweep_job import finished
 from penstock.model.profile import Profile
-from penstock.sweep.job import finished
 from penstock.telemetry.pipeline import Pipeline
 
 SIGNALS = [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
@@ -87,7 +87,7 @@ def test_a_follower_whose_time_is_up_ends_after_its_batch_and_writes_the_profile
     code, out, err = run(f"{command} --json")
     assert code == 0, err
     assert json.loads(out)["quality"]["records_in"] > 0
-    profile = api.load("p.json")
+    profile = app.load("p.json")
     assert isinstance(profile, Profile)
     assert profile.name == "mine"
     Path("p.json").unlink()
@@ -96,7 +96,7 @@ def test_a_follower_whose_time_is_up_ends_after_its_batch_and_writes_the_profile
     assert code == 0, err
     assert "Costs" in out
     assert "nothing new came in; this is what was read before" in err
-    assert isinstance(api.load("p.json"), Profile)
+    assert isinstance(app.load("p.json"), Profile)
 
 
 @pytest.mark.spark
@@ -107,7 +107,7 @@ def test_ctrl_c_within_a_batch_ends_the_follower_after_it(run, spark, telemetry:
     assert "ending after this batch" in err
     assert "Costs" in out
     assert "Traceback" not in err
-    assert isinstance(api.load("p.json"), Profile)
+    assert isinstance(app.load("p.json"), Profile)
 
 
 @pytest.mark.spark
@@ -189,8 +189,9 @@ def test_a_signal_ends_a_sweep_with_the_table_of_finished_cells(
 # -- what Spark prints -------------------------------------------------------------------------
 
 NOISY = """
-from penstock.telemetry.session import spark_session
-from penstock.telemetry.spark_log import SparkFailed, current_log
+from penstock.engines.spark.session import spark_session
+from penstock.engines.spark.spark_log import current_log
+from penstock.telemetry.spark_errors import SparkFailed
 
 log = None
 try:

@@ -9,7 +9,8 @@ import pytest
 from jsonschema import Draft202012Validator
 from tests.corpus.bases import PRODUCTION_CLUSTER, PRODUCTION_TOPOLOGIES
 
-from penstock import __version__, examples
+from penstock import __version__
+from penstock.files import examples
 from penstock.files.store import FORMATS, json_schema
 
 CLI_PAGE = Path(__file__).parents[2] / "docs" / "cli.md"

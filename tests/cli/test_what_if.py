@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.report.numbers import rate
+from penstock.planning.numbers import rate
 
 PLAN = "plan -s hetero -e linear -c nasiri-small"
 

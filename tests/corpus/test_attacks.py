@@ -8,13 +8,13 @@ from dataclasses import replace
 import pytest
 from tests.builders import cluster, place, profile, topology
 
-from penstock import api
-from penstock.advice import advise
+from penstock import app
 from penstock.cli.output import say
 from penstock.files.store import save
 from penstock.model.cluster import MachineType
 from penstock.model.plan import Plan
 from penstock.model.problem import Problem, build
+from penstock.planning.advice import advise
 from penstock.report.simulation import _plain as number_in_file
 
 
@@ -83,17 +83,17 @@ def test_the_exact_search_takes_counts_that_the_prices_do_not_limit():
     graph = topology("a>b", a={"max_instances": 2, "tasks": 8}, b={"kind": "acker"})
     costs = profile(a={"M2": 1.596, "M3": 1.893}, b={"M2": 1.596, "M3": 1.893}, met=5.0)
     problem = build(graph, cluster(M2=1, M3=4, every={"slots": 1}), costs)
-    assert api.plan(problem, "optimal").plan is not None
+    assert app.plan(problem, "optimal").plan is not None
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_a_type_without_machines_and_without_costs_is_planned_around():
-    problem = api.problem("linear", "nasiri-testbed")
+    problem = app.problem("linear", "nasiri-testbed")
     machines = problem.cluster
     more = replace(machines, types=(*machines.types, MachineType("M4")))
     assert problem.profile is not None
     wider = build(problem.topologies, more, problem.profile)
-    made, other = api.plan(wider).plan, api.plan(problem).plan
+    made, other = app.plan(wider).plan, app.plan(problem).plan
     assert made is not None
     assert other is not None
     assert made.predicted.scale == other.predicted.scale

@@ -13,7 +13,7 @@ from tests.engines.fake_storm import FakeStorm
 
 from penstock.cli import storm_options
 from penstock.cli.main import main
-from penstock.engines import keeper
+from penstock.engines.lab import keeper
 from penstock.engines.storm.from_nimbus import seen_by_nimbus
 
 

@@ -19,11 +19,11 @@ from tests.corpus.bases import PRODUCTION_CLUSTER, PRODUCTION_TOPOLOGIES
 from tests.docs.commands import block_with
 from tests.files.test_flux import PLAIN as FLUX
 
-from penstock.examples import text as example_text
+from penstock.files.examples import text as example_text
 from penstock.files.store import load, save
 from penstock.model.plan import Plan
 from penstock.model.profile import Cost, Profile
-from penstock.telemetry.synthetic import Noise, Recording, levels, write_json_lines
+from penstock_bench.synthetic import Noise, Recording, levels, write_json_lines
 
 #: Runs a command in the current folder and answers with what it printed.
 Run = Callable[[str], str]

@@ -15,13 +15,13 @@ import pytest
 import typer
 from tests.docs.commands import ROOT, Command, arguments_of, in_text, printed, shown
 from tests.docs.conftest import enter, run_here
-from tests.reproduce.test_papers import small_paper
+from tests.penstock_bench.reproduce.test_papers import small_paper
 
-from penstock.cli import reproduce
 from penstock.cli.main import app
 from penstock.errors import EXIT_CHANGES, EXIT_DONE
 from penstock.files.document import document_of
-from penstock.files.paper_file import paper_from
+from penstock_bench.reproduce.paper_file import paper_from
+from penstock_bench.verbs import reproduce
 
 #: The folder a command is run in: the first pattern that is found in its line; else "clicks".
 SCENES = (

@@ -20,7 +20,7 @@ from tests.engines.listeners import (
 )
 from tests.engines.test_spark_run import state_of, text_files
 
-from penstock import api, examples
+from penstock import app
 from penstock.engines import Engine
 from penstock.engines.lab.cluster import lab_cluster
 from penstock.engines.lab.lab import lab_of
@@ -30,6 +30,7 @@ from penstock.engines.spark.deployment import PlaceBy
 from penstock.engines.spark.planned import PlanInForce, PlannedRun
 from penstock.engines.spark.sources import FileSource
 from penstock.engines.spark.standalone import start_lab
+from penstock.files import examples
 from penstock.files.store import save
 
 BATCHES = 7
@@ -40,7 +41,7 @@ REPLACED_AFTER, KILLED_AFTER = 2, 4
 def plan_for(graph, machines):
     cluster = lab_cluster(machines)
     known = profile(on=tuple(t.name for t in cluster.types), spout=0.01, split=0.01, count=0.01)
-    return api.plan(api.problem(graph, cluster, known, engine=Engine.SPARK), "proportional").plan
+    return app.plan(app.problem(graph, cluster, known, engine=Engine.SPARK), "proportional").plan
 
 
 def what_listens(lab):

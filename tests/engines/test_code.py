@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from tests.builders import topology
 
-from penstock import examples
 from penstock.engines.spark.code import code_beside, load_code, shipped_code
 from penstock.errors import InputError
+from penstock.files import examples
 
 GRAPH = topology("read>rolling-count>store")
 

@@ -10,14 +10,14 @@ import pyarrow.parquet as pq
 import pytest
 from tests.builders import topology
 
-from penstock import examples
 from penstock.engines.spark.code import load_code, shipped_code
 from penstock.engines.spark.deployment import Deployment, Instance
 from penstock.engines.spark.hashing import hash_of_int
 from penstock.engines.spark.runner import Runner
 from penstock.engines.spark.sources import FileSource, RateSource
+from penstock.files import examples
 from penstock.model.topology import Grouping, Kind
-from penstock.telemetry.spark_log import SparkFailed
+from penstock.telemetry.spark_errors import SparkFailed
 
 pytestmark = pytest.mark.spark
 

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from tests.engines.fake_storm import FakeStorm
 
-from penstock.bench.data import data_folder
 from penstock.change.in_force import plan_in_force
 from penstock.engines.storm.from_nimbus import seen_by_nimbus
 from penstock.engines.storm.from_ui import UiError, ask_ui, seen_by_ui
@@ -21,6 +20,7 @@ from penstock.engines.storm.seen import (
 from penstock.engines.storm.snapshot import snapshot_of, without_ackers
 from penstock.errors import InputError
 from penstock.model.topology import Grouping, Kind
+from penstock_bench.data import data_folder
 
 
 def machine(number, name=None, host=None, kind=None, cpu=400.0):

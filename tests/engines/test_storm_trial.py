@@ -6,11 +6,11 @@ from types import SimpleNamespace
 import pytest
 from tests.engines.fake_storm import FakeStorm
 
-from penstock.bench import storm_faults
 from penstock.engines.storm.trial import Trial, _made_per_s, _worker_points
 from penstock.model.placement import Placement
 from penstock.model.plan import Contingency, Plan
 from penstock.model.problem import build
+from penstock_bench.benchmarks import storm_faults
 
 
 def line(time_ms, component, task, tuples, **fields):

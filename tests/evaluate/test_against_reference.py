@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from tests.model.strategies import placed
 
-from penstock.contract.reference import Reference
 from penstock.evaluate.assess import assess
 from penstock.evaluate.capacity import capacity
 from penstock.evaluate.network import crossings, nic_bytes
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
+from penstock_bench.contract.reference import Reference
 
 pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
 

@@ -9,7 +9,6 @@ from hypothesis import assume, given
 from tests.builders import SCENARIOS, SHAPES, cluster, nasiri, profile, topology
 from tests.model.strategies import placed, problems
 
-from penstock.contract.reference import Reference
 from penstock.evaluate import programme
 from penstock.evaluate.bound import Bound, upper_bound
 from penstock.evaluate.movement import can_matter
@@ -17,6 +16,7 @@ from penstock.evaluate.rates import visit_ratios
 from penstock.model.cluster import Cluster, Machine
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem, build
+from penstock_bench.contract.reference import Reference
 
 pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
 

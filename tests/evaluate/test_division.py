@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.builders import cluster, place, profile, topology
 
-from penstock.contract.pairs import split_mix
 from penstock.evaluate.division import divide_evenly, divide_stream, key_division, task_ranges
 from penstock.evaluate.rates import instance_rates
 from penstock.model.problem import build
 from penstock.model.topology import Component
+from penstock_bench.contract.pairs import split_mix
 
 NO_SHARES = np.full(4, np.nan)
 

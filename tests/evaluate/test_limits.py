@@ -5,11 +5,11 @@ from hypothesis import given
 from tests.builders import all_on, cluster, place, profile, topology
 from tests.model.strategies import placed
 
-from penstock.contract.reference import Reference
 from penstock.evaluate.limits import cpu_requested, memory_used, violations
 from penstock.evaluate.violation import Violation
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem, build
+from penstock_bench.contract.reference import Reference
 
 FREE = profile(a=0.0, b=0.0, c=0.0)
 

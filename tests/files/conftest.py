@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.bench.data import data_folder
+from penstock_bench.data import data_folder
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from tests.builders import cluster, place, profile, topology
 from tests.files import strategies as random
 
-from penstock import examples, load
+from penstock import load
+from penstock.files import examples
 from penstock.files.store import dumps, save, to_dict
 from penstock.files.writer import fingerprint, to_json, to_yaml
 from penstock.model.cluster import Machine

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock import api
+from penstock import app
 from penstock.errors import InputError
 from penstock.files.store import load, save
 from penstock.simulate.patterns import Bursts, Steps, Wave
@@ -83,7 +83,7 @@ def test_service_times_by_component(tmp_path):
 
 
 def test_every_kind_of_change(tmp_path):
-    plan = api.plan(api.problem("linear", "nasiri-testbed"), "hetero").plan
+    plan = app.plan(app.problem("linear", "nasiri-testbed"), "hetero").plan
     save(plan, tmp_path / "other.json")
     found = scenario(
         tmp_path,

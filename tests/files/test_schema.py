@@ -14,8 +14,8 @@ from tests.corpus.breaking import parent, put
 from tests.corpus.fields import MAPPINGS, REQUIRED
 from tests.files import strategies as random
 
-from penstock import examples
 from penstock.errors import UnknownNameError
+from penstock.files import examples
 from penstock.files.document import read_document
 from penstock.files.store import FORMATS, dumps, json_schema
 

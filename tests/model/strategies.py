@@ -1,6 +1,6 @@
 """Random problems and placements for property tests; the shipped contract suite draws them, too."""
 
-from penstock.contract.random_problems import (
+from penstock_bench.contract.random_problems import (
     dice,
     placed,
     problems,

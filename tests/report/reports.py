@@ -6,7 +6,8 @@ from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 
-from penstock import api, reports
+from penstock import app
+from penstock.app import reports
 from penstock.files.document import document_of
 from penstock.files.simulation_file import Simulation, simulation_from
 from penstock.model.plan import Plan
@@ -50,7 +51,7 @@ def hostile_problem() -> Problem:
         "origin": "assumed",
         "rows": {name: {"on": {HOSTILE_NAMES[1]: {"e": 0.01, "met": 1}}} for name in HOSTILE_NAMES},
     }
-    return api.problem(topology, cluster, profile)
+    return app.problem(topology, cluster, profile)
 
 
 def simulation() -> Simulation:
@@ -101,7 +102,7 @@ def simulation() -> Simulation:
 @cache
 def small_findings() -> Findings:
     """Linear on the testbed by hetero, before by default, compared, with a simulation."""
-    problem = api.problem("linear", "nasiri-testbed")
+    problem = app.problem("linear", "nasiri-testbed")
     wanted = reports.Wanted(
         schedulers=("default", "hetero"),
         seeds=2,
@@ -110,7 +111,7 @@ def small_findings() -> Findings:
         simulate=False,
     )
     plan = _plan(problem, "hetero")
-    curve = api.load_curve(plan, (0.5, 0.9), seconds=30) if has_numba() else None
+    curve = app.load_curve(plan, (0.5, 0.9), seconds=30) if has_numba() else None
     return replace(reports.report_on_plan(plan, wanted), load_curve=curve)
 
 
@@ -120,6 +121,6 @@ def small_report() -> Document:
 
 
 def _plan(problem: Problem, scheduler: str) -> Plan:
-    made = api.plan(problem, scheduler).plan
+    made = app.plan(problem, scheduler).plan
     assert made is not None
     return made

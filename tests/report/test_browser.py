@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.penstock_bench.reproduce.pages import papers_page
 from tests.report.reports import HOSTILE_NAMES, hostile_problem, small_report
-from tests.reproduce.pages import papers_page
 
-from penstock import api, reports
+from penstock import app
+from penstock.app import reports
 from penstock.report.page.html import to_html
 from penstock.report.story import build
 
@@ -78,7 +79,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     pytest.importorskip("matplotlib")
     folder = tmp_path_factory.mktemp("reports")
     quick = reports.Wanted(schedulers=("default", "hetero"), seeds=1, simulate=False)
-    many = api.problem("diamond", _thousand_machines())
+    many = app.problem("diamond", _thousand_machines())
     found = {
         "every section": small_report(),
         "thousand machines": build(reports.report_on_problem(many, "default", quick)),

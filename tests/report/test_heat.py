@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.builders import cluster, place, profile, topology
 
-from penstock import reports
+from penstock.app import reports
 from penstock.model.plan import Plan
 from penstock.model.problem import build
 from penstock.report.charts.canvas import HEAT, OVER

@@ -13,14 +13,16 @@ import pytest
 from tests.builders import cluster, place, profile, topology
 from tests.report.reports import hostile_problem, small_findings, small_report
 
-from penstock import api, reports
+from penstock import app
+from penstock.app import reports
 from penstock.evaluate.assess import assess
 from penstock.evaluate.bound import upper_bound
 from penstock.evaluate.capacity import capacity
+from penstock.files import examples
 from penstock.model.plan import Plan
 from penstock.model.problem import build as build_problem
 from penstock.model.terms import Terms
-from penstock.report.facts import Facts
+from penstock.planning.facts import Facts
 from penstock.report.loads import machine_uses
 from penstock.report.page import Document, Figure, KeyFigures, Note, Source, Table, Tone
 from penstock.report.page.views import VIEWS
@@ -55,7 +57,7 @@ def column(found: Table, name: str, unit: str = "") -> list:
 
 
 def plan_of(problem, scheduler="hetero"):
-    made = api.plan(problem, scheduler).plan
+    made = app.plan(problem, scheduler).plan
     assert made is not None
     return made
 
@@ -182,14 +184,14 @@ def test_a_plan_that_breaks_limits_is_not_praised():
 
 
 def test_a_problem_with_requests_only_has_no_rate_and_says_so():
-    linear = api.examples.load_topology("linear")
+    linear = examples.load_topology("linear")
     asking = replace(
         linear,
         components=tuple(
             replace(c, cpu_points=10.0, memory_mb=100.0, instances=2) for c in linear.components
         ),
     )
-    problem = replace(api.problem("linear", "nasiri-testbed"), topologies=(asking,), profile=None)
+    problem = replace(app.problem("linear", "nasiri-testbed"), topologies=(asking,), profile=None)
     page = build(reports.report_on_problem(problem, "default", QUICK))
     titles = {s.title for s in page.sections}
     assert "Where the limit is" not in titles
@@ -203,13 +205,13 @@ def test_a_plan_by_requests_says_how_often_a_lost_machine_has_room_elsewhere():
     asked = {"cpu_points": 10.0, "memory_mb": 600.0, "instances": 2}
     # Each of the two machines is too full for the instance of the other.
     problem = build_problem(topology("a", a=asked), cluster(M1=2, every={"memory_mb": 1000.0}))
-    plan = api.plan(problem, "penstock", if_lost=10).plan
+    plan = app.plan(problem, "penstock", if_lost=10).plan
     page = build(reports.report_on_plan(plan, QUICK))
     assert key_figures(page, "The answer")["If one machine is lost"].value == 0
 
 
 def test_several_topologies_share_a_report():
-    problem = api.problem(["linear", "star"], "nasiri-small")
+    problem = app.problem(["linear", "star"], "nasiri-small")
     page = build(reports.report_on_problem(problem, "hetero", QUICK))
     figures = [b for b in section(page, "The topology").blocks if isinstance(b, Figure)]
     assert [f.alt.split(".")[0] for f in figures] == ["linear", "star"]
@@ -225,8 +227,8 @@ def test_a_tighter_certificate_of_the_file_is_marked_as_given():
 
 
 def test_a_certificate_of_a_plan_made_just_now_is_not_from_a_file():
-    problem = api.problem("linear", "nasiri-testbed")
-    planned = api.plan(problem, "hetero")
+    problem = app.problem("linear", "nasiri-testbed")
+    planned = app.plan(problem, "hetero")
     told = replace(planned.plan.predicted, bound_scale=planned.plan.predicted.scale)
     plan = replace(planned.plan, predicted=told)
     wanted = replace(QUICK, known={"hetero": replace(planned, plan=plan)})
@@ -259,7 +261,7 @@ def test_what_changes_in_a_simulation_is_recorded():
     pytest.importorskip("numba")
     plan = small_findings().plan
     changes = (Down(2.0, "M1-1", until_s=3.0), Slow(1.0, "M2-1", 0.5), Replace(2.5, plan, 0.5))
-    result = api.simulate(plan, replace(Scenario(), duration_s=4.0, changes=changes))
+    result = app.simulate(plan, replace(Scenario(), duration_s=4.0, changes=changes))
     one = recorded(result)
     assert one.changes == (
         *((1.0, "M2-1 slow"), (2.0, "M1-1 down"), (3.0, "M1-1 back"), (3.0, "new plan")),
@@ -269,10 +271,10 @@ def test_what_changes_in_a_simulation_is_recorded():
 
 
 def test_a_scheduler_that_needs_rates_is_left_out_where_there_are_none():
-    linear = api.examples.load_topology("linear")
+    linear = examples.load_topology("linear")
     parts = tuple(replace(c, cpu_points=10.0, instances=2) for c in linear.components)
     problem = replace(
-        api.problem("linear", "nasiri-testbed"),
+        app.problem("linear", "nasiri-testbed"),
         topologies=(replace(linear, components=parts),),
         profile=None,
     )
@@ -284,11 +286,11 @@ def test_a_scheduler_that_needs_rates_is_left_out_where_there_are_none():
 
 def test_every_scheduler_that_carries_more_is_compared():
     """default's plan of Linear; isolation carries the same there, the others more."""
-    problem = api.problem("linear", "nasiri-testbed")
+    problem = app.problem("linear", "nasiri-testbed")
     plan = plan_of(problem, "default")
     others = ("default", "isolation", "hetero", "proportional", "rstorm")
     found = reports.report_on_plan(plan, replace(QUICK, others=others))
-    carried = {name: api.plan(problem, name).facts.scale for name in others}
+    carried = {name: app.plan(problem, name).facts.scale for name in others}
     better = [name for name in others if carried[name] > carried["default"]]
     assert [rival.name for rival in found.rivals] == ["default", *better]
     assert "isolation" not in better
@@ -299,7 +301,7 @@ def test_a_plan_too_fast_to_be_simulated_here_says_whose_and_has_no_curve(monkey
     """100 points at 1e-7 a tuple: 1e9 tuples/s; a second at six loads would take an hour."""
     monkeypatch.setattr(reports, "load_curve", lambda *_, **__: pytest.fail("simulated"))
     problem = build_problem(topology("a"), cluster(M1=1), profile(a=1e-7))
-    told = api.plan(problem, "hetero").plan
+    told = app.plan(problem, "hetero").plan
     assert told is not None
     found = reports.report_on_plan(told, reports.Wanted(schedulers=()))
     assert found.simulation is None
@@ -312,7 +314,7 @@ def test_a_plan_that_breaks_limits_is_not_one_that_carries_more():
     graph = topology("a", a={"instances": 2})
     problem = build_problem(graph, cluster(M1=2), profile(a=1.0))
     problem = problem.with_terms(Terms(avoid=("M1-2",)))
-    breaking = api.plan(problem, "default").facts
+    breaking = app.plan(problem, "default").facts
     assert breaking.violations
     plan = Plan(problem, place(problem, "a M1-1", "a M1-1"), "hand")
     found = reports.report_on_plan(plan, replace(QUICK, schedulers=(), others=("default",)))
@@ -322,7 +324,7 @@ def test_a_plan_that_breaks_limits_is_not_one_that_carries_more():
 
 def test_counts_that_a_scheduler_was_lent_do_not_bind_the_others():
     """default only places; hetero's counts are no wish of anybody, others may choose their own."""
-    problem = api.problem("linear", "nasiri-small")
+    problem = app.problem("linear", "nasiri-small")
     plan = plan_of(problem, "default")
     assert plan.problem.given_counts is not None
     wanted = replace(QUICK, schedulers=("penstock",))
@@ -331,7 +333,7 @@ def test_counts_that_a_scheduler_was_lent_do_not_bind_the_others():
         reports.report_on_problem(problem, "default", wanted),
     ):
         free = next(rival for rival in found.rivals if rival.name == "penstock")
-        assert free.rates == pytest.approx([api.plan(problem, "penstock").facts.scale])
+        assert free.rates == pytest.approx([app.plan(problem, "penstock").facts.scale])
 
 
 def test_the_nearest_rivals_are_named_and_the_others_counted():

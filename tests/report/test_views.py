@@ -17,9 +17,11 @@ from penstock.files.store import to_dict
 from penstock.model.plan import Contingency, Plan, Prediction
 from penstock.model.problem import Problem, build
 from penstock.model.terms import Least, Terms
-from penstock.report import numbers
+from penstock.planning import numbers
+from penstock.planning.contingencies.by_requests import contingencies_by_requests
+from penstock.planning.contingencies.same_counts import contingencies_same_counts
+from penstock.planning.facts import ranked
 from penstock.report.comparison import comparison_remarks, comparison_view
-from penstock.report.facts import ranked
 from penstock.report.html import comparison_html, plan_html
 from penstock.report.loads import machine_uses
 from penstock.report.losses import worst_loss
@@ -27,8 +29,6 @@ from penstock.report.picture import colour, placement_svg
 from penstock.report.text import changes_view, plan_view
 from penstock.report.text_width import text_width
 from penstock.schedulers.base import Budget
-from penstock.schedulers.lost.by_requests import contingencies_by_requests
-from penstock.schedulers.lost.same_counts import contingencies_same_counts
 
 STRANGE = ["[red]x", ":smile:", "<a&b>", "\"q'", "語😀"]
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.builders import cluster, held_by_slot, machine_names, profile, topology
 
 from penstock.errors import InputError
-from penstock.examples import load_cluster, load_topology
+from penstock.files.examples import load_cluster, load_topology
 from penstock.model.outcome import Outcome, Shortfall
 from penstock.model.problem import Problem, build
 from penstock.model.profile import StreamMeasure

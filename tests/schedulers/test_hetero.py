@@ -13,12 +13,12 @@ from tests.builders import (
     topology,
 )
 
-from penstock.contract.reference import Reference
 from penstock.errors import CycleError, InputError, NotMeasuredError
 from penstock.evaluate.assess import assess
 from penstock.evaluate.bound import upper_bound
 from penstock.model.problem import build
 from penstock.model.profile import Cost, Profile
+from penstock_bench.contract.reference import Reference
 
 
 @pytest.mark.parametrize("machines", SCENARIOS, ids=str)

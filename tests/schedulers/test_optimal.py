@@ -5,18 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from penstock import api
-from penstock.bench.exhaustive import best_scale
+from penstock import app
 from penstock.errors import InputError
 from penstock.evaluate.bound import upper_bound
 from penstock.evaluate.capacity import capacity
 from penstock.evaluate.limits import violations
-from penstock.generate import Size, generate
 from penstock.model.problem import Problem, build
 from penstock.schedulers.base import Budget
 from penstock.schedulers.hetero import HeteroScheduler
 from penstock.schedulers.lcstream.scheduler import LcStreamScheduler
 from penstock.schedulers.optimal import OptimalScheduler
+from penstock_bench.benchmarks.exhaustive import best_scale
+from penstock_bench.generate import Size, generate
 
 
 def solve(problem: Problem, **settings: float):
@@ -58,11 +58,11 @@ def test_equals_the_exhaustive_search_on_a_hundred_random_problems(block: int):
 
 @pytest.mark.parametrize("topology", ["linear", "diamond", "star"])
 def test_no_scheduler_beats_it_and_it_stays_below_the_bound(topology: str):
-    problem = api.problem(topology, "nasiri-testbed")
-    best = api.plan(problem, "optimal").facts.scale
+    problem = app.problem(topology, "nasiri-testbed")
+    best = app.plan(problem, "optimal").facts.scale
     assert best is not None
     assert best <= upper_bound(problem).scale
-    rows = api.compare(problem).rows
+    rows = app.compare(problem).rows
     assert len(rows) > 3
     for row in rows:
         most = max((load.instances for load in row.plan.predicted.machines), default=0)
@@ -71,7 +71,7 @@ def test_no_scheduler_beats_it_and_it_stays_below_the_bound(topology: str):
 
 
 def test_given_counts_are_kept():
-    problem = api.problem("linear", "nasiri-testbed").with_counts((1, 2, 4))
+    problem = app.problem("linear", "nasiri-testbed").with_counts((1, 2, 4))
     outcome = solve(problem)
     assert outcome.placement.counts(3).tolist() == [1, 2, 4]
     # hetero finds these counts itself; the best packing of them is at least as good.
@@ -82,7 +82,7 @@ def test_given_counts_are_kept():
 
 
 def test_a_spent_budget_leaves_an_honest_gap():
-    problem = api.problem("star", "nasiri-small")
+    problem = app.problem("star", "nasiri-small")
     outcome = OptimalScheduler(effort=1e5).solve(problem, Budget(), np.random.default_rng(0))
     scale = capacity(problem, outcome.placement).scale
     assert outcome.interrupted
@@ -90,7 +90,7 @@ def test_a_spent_budget_leaves_an_honest_gap():
 
 
 def test_groupings_that_are_not_even_are_claimed_nothing_about():
-    outcome = solve(api.problem("wordcount", "thesis"), effort=1e4, per_machine=3)
+    outcome = solve(app.problem("wordcount", "thesis"), effort=1e4, per_machine=3)
     assert outcome.bound_scale is None
     assert any("nothing is proven" in note for note in outcome.notes)
 

@@ -9,9 +9,9 @@ from penstock.evaluate.limits import violations
 from penstock.evaluate.terms import changes_between, held_table
 from penstock.model.problem import build
 from penstock.model.terms import Held, Least, Terms
+from penstock.planning.contingencies.same_counts import contingencies_same_counts
+from penstock.planning.contingencies.with_rates import contingencies, without_machine
 from penstock.schedulers import Budget
-from penstock.schedulers.lost.same_counts import contingencies_same_counts
-from penstock.schedulers.lost.with_rates import contingencies, without_machine
 from penstock.schedulers.machine_groups import Allowance, Classes, placement_of
 from penstock.schedulers.regroup import Regroup
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import penstock
-from penstock.bench.data import data_folder
-from penstock.examples import load_cluster, load_topology
+from penstock.files.examples import load_cluster, load_topology
 from penstock.model.outcome import Outcome
 from penstock.model.problem import Problem, build
 from penstock.schedulers import Budget, Scheduler
@@ -19,6 +18,7 @@ from penstock.schedulers.isolation import IsolationScheduler
 from penstock.schedulers.rstorm import RStormScheduler
 from penstock.schedulers.top import TopScheduler
 from penstock.schedulers.tsstream import TsStreamScheduler
+from penstock_bench.data import data_folder
 
 THESIS = (TopScheduler, A3Scheduler, BanScheduler, GrScheduler)
 

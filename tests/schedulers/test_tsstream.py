@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from tests.builders import cluster, profile, topology
 
 import penstock
-from penstock.bench.data import data_folder
 from penstock.errors import InputError
 from penstock.evaluate.limits import violations
 from penstock.model.outcome import Outcome, Shortfall
 from penstock.model.problem import Problem, build
 from penstock.schedulers import Budget
 from penstock.schedulers.tsstream import Graph, TsStreamScheduler, fiedler
+from penstock_bench.data import data_folder
 
 #: Two triangles of heavy traffic and a thin stream between them: c>x carries a tenth of what the
 #: others do. Each component has one executor unless a test says otherwise.

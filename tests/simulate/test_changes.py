@@ -6,7 +6,7 @@ import pytest
 from tests.builders import build, cluster, place, profile, topology
 from tests.simulate.runs import calm, simulated
 
-from penstock import api
+from penstock import app
 from penstock.errors import InputError
 from penstock.model.plan import Plan
 from penstock.simulate.patterns import Steps
@@ -128,7 +128,7 @@ def test_without_a_pause_what_is_in_flight_is_sent_again(pair):
 
 
 def test_everything_that_does_not_exist_is_named_at_once(pair):
-    other = api.plan(api.problem("linear", "nasiri-testbed"), "hetero").plan
+    other = app.plan(app.problem("linear", "nasiri-testbed"), "hetero").plan
     changes = (Down(1.0, "M1-9"), CutOff(1.0, "near"), Replace(2.0, other))
     with pytest.raises(InputError) as caught:
         simulated(*pair, calm(10, 10, changes=changes))

@@ -7,7 +7,7 @@ import pytest
 from tests.builders import build, cluster, place, profile, topology
 from tests.simulate.runs import STEADY, calm, simulated
 
-from penstock import api
+from penstock import app
 from penstock.errors import InputError
 from penstock.evaluate.overload import _share_fairly
 from penstock.simulate.scenario import CutOff, Down, Scenario, Slow, WhenFull
@@ -17,7 +17,7 @@ from penstock.simulate.variants import saturated
 
 @pytest.mark.parametrize("example", ["linear", "diamond", "star", "wordcount", "pageload"])
 def test_both_carry_the_same_at_saturation(example):
-    plan = api.plan(api.problem(example), "hetero").plan
+    plan = app.plan(app.problem(example), "hetero").plan
     scenario = saturated(
         Scenario(duration_s=40, warmup_s=20, tuples_per_batch=20, service=STEADY),
         plan.problem,

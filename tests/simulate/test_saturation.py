@@ -8,12 +8,12 @@ from __future__ import annotations
 import pytest
 from tests.builders import build, cluster, place, profile, topology
 
-from penstock import api
-from penstock.bench.simulator import saturation_error_percent
+from penstock import app
 from penstock.evaluate.capacity import capacity
 from penstock.evaluate.overload import overload
 from penstock.simulate.scenario import Offered, Scenario, ServiceTime, Shape, Sharing
 from penstock.simulate.simulate import simulate_placement
+from penstock_bench.benchmarks.simulator import saturation_error_percent
 
 
 @pytest.mark.parametrize(
@@ -29,13 +29,13 @@ from penstock.simulate.simulate import simulate_placement
     ],
 )
 def test_saturation_is_the_sustainable_rate(example, scheduler):
-    plan = api.plan(api.problem(example), scheduler).plan
+    plan = app.plan(app.problem(example), scheduler).plan
     assert abs(saturation_error_percent(plan, Sharing.BY_PLAN, 60)) < 1.5
 
 
 def test_weighted_shares_saturate_at_their_rate():
-    problem = api.problem("linear", "nasiri-testbed", weighted=True)
-    plan = api.plan(problem, "penstock").plan
+    problem = app.problem("linear", "nasiri-testbed", weighted=True)
+    plan = app.plan(problem, "penstock").plan
     assert plan.placement.has_shares
     assert abs(saturation_error_percent(plan, Sharing.BY_PLAN, 60)) < 1.5
 
@@ -67,7 +67,7 @@ def test_equal_sharing_starves_a_thread_that_needs_its_whole_core():
 
 def test_too_much_without_back_pressure_is_what_the_cost_model_says():
     """1.5 times the sustainable rate, queues without limit: every component at its fixed point."""
-    plan = api.plan(api.problem("diamond", "nasiri-testbed"), "hetero").plan
+    plan = app.plan(app.problem("diamond", "nasiri-testbed"), "hetero").plan
     problem, placement = plan.problem, plan.placement
     offered = 1.5 * plan.predicted.scale
     scenario = Scenario(

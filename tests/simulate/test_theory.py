@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.bench.queue_theory import MODELS
-from penstock.bench.simulator import wait_and_queue
 from penstock.simulate.intervals import interval
 from penstock.simulate.simulate import simulate_placement
+from penstock_bench.benchmarks.queue_theory import MODELS
+from penstock_bench.benchmarks.simulator import wait_and_queue
 
 #: What 400,000 tuples at load 0.7 leave of chance.
 WITHIN = 0.04

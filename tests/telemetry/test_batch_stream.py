@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from penstock.errors import InputError
 from penstock.telemetry.batch_stream import BatchStream
-from penstock.telemetry.spark_log import SparkFailed
+from penstock.telemetry.spark_errors import SparkFailed
 
 pytestmark = pytest.mark.spark
 

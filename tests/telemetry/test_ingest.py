@@ -19,7 +19,7 @@ from penstock.model.telemetry import SAMPLE_FIELDS, Input, Output, Sample
 from penstock.telemetry.ingest import COLUMNS, from_columns, from_lines
 from penstock.telemetry.reasons import Reason
 from penstock.telemetry.schemas import RECORD
-from penstock.telemetry.synthetic.breakage_ways import WAYS, Good, Kind, to_line
+from penstock_bench.synthetic.breakage_ways import WAYS, Good, Kind, to_line
 
 pytestmark = pytest.mark.spark
 

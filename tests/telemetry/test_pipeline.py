@@ -23,7 +23,7 @@ from penstock.telemetry.findings import Measured
 from penstock.telemetry.pipeline import Pipeline
 from penstock.telemetry.source import SourceFormat, open_source
 from penstock.telemetry.store import Store
-from penstock.telemetry.synthetic import (
+from penstock_bench.synthetic import (
     Faults,
     Noise,
     Recording,

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from penstock.advice import advise
 from penstock.cli import options
 from penstock.cli.output import say, show, write_json
 from penstock.errors import EXIT_DONE, EXIT_INTERRUPTED
+from penstock.planning.advice import advise
 from penstock.report.advice import advice_dict, advice_view
 
 

@@ -9,15 +9,16 @@ from typing import Annotated
 
 import typer
 
-from penstock import api
+from penstock import app
 from penstock.cli import options
 from penstock.cli.output import is_terminal, say, show, write_file, write_json
 from penstock.cli.values import listed
 from penstock.errors import EXIT_DONE, EXIT_FAILURE, EXIT_INFEASIBLE, EXIT_INTERRUPTED
+from penstock.planning.counts import DEFAULT_COUNTS_FROM
+from penstock.planning.numbers import percent
 from penstock.report.charts import require_charts
 from penstock.report.charts.canvas import standalone
 from penstock.report.comparison import comparison_remarks, comparison_view
-from penstock.report.numbers import percent
 from penstock.report.page.html import WIDE
 from penstock.report.simulation import comparison_rows, simulation_to_dict
 from penstock.report.story import Rival
@@ -40,7 +41,7 @@ def command(
     given_counts: Annotated[
         bool, typer.Option("--given-counts", help="The same instance counts for all.")
     ] = False,
-    counts_from: options.CountsFrom = api.DEFAULT_COUNTS_FROM,
+    counts_from: options.CountsFrom = DEFAULT_COUNTS_FROM,
     weighted: options.Weighted = False,
     headroom: options.Headroom = None,
     met: options.Met = None,
@@ -72,7 +73,7 @@ def command(
     )  # fmt: skip
     names = listed([schedulers]) if schedulers else None
     with options.stoppable_budget(seconds, iterations) as budget:
-        found = api.compare(
+        found = app.compare(
             problem,
             names,
             seed=seed,
@@ -109,7 +110,7 @@ def command(
     return EXIT_INFEASIBLE if proven else EXIT_FAILURE
 
 
-def _picture(found: api.Comparison) -> str:
+def _picture(found: app.Comparison) -> str:
     problem = found.problem
     rivals = [Rival(row.scheduler, (row.facts,)) for row in found.rows]
     bound = None
@@ -120,7 +121,7 @@ def _picture(found: api.Comparison) -> str:
 
 
 def _simulated(
-    found: api.Comparison, load: float, seed: int, stop: Callable[[], bool]
+    found: app.Comparison, load: float, seed: int, stop: Callable[[], bool]
 ) -> list[tuple[str, SimResult | None]]:
     """Every plan that has a rate in a calm minute; those there is time for."""
     scenario = offering(Scenario(), of_sustainable=load)
@@ -132,5 +133,5 @@ def _simulated(
             results.append((row.scheduler, None))
             continue
         say(f"simulating the plan of {row.scheduler} …")
-        results.append((row.scheduler, api.simulate(row.plan, scenario, seed=seed)))
+        results.append((row.scheduler, app.simulate(row.plan, scenario, seed=seed)))
     return results

@@ -13,9 +13,9 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from penstock import examples
 from penstock.cli.output import write_text
 from penstock.errors import EXIT_DONE
+from penstock.files import examples
 from penstock.model.terms import Least
 from penstock.schedulers import registered
 

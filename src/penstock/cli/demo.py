@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from penstock import api, reports
+from penstock import app
+from penstock.app import reports
 from penstock.change.diff import diff
 from penstock.cli.output import is_terminal, make_folder, say, show, write_file
 from penstock.cli.report import now
+from penstock.engines.spark.session import spark_session
 from penstock.errors import EXIT_DONE, PenstockError
 from penstock.evaluate.overload import overload
-from penstock.examples import load_topology
+from penstock.files.examples import load_topology
 from penstock.files.store import save
 from penstock.model.cluster import Cluster, Machine, MachineType
 from penstock.model.plan import Plan
@@ -24,10 +26,10 @@ from penstock.model.problem import Problem, build
 from penstock.model.profile import Profile
 from penstock.model.telemetry import UNKNOWN_TYPE
 from penstock.model.topology import Topology
+from penstock.planning.numbers import percent
 from penstock.report.charts import has_charts
 from penstock.report.comparison import comparison_remarks, comparison_view
 from penstock.report.measured import measured_view
-from penstock.report.numbers import percent
 from penstock.report.offered import overload_view
 from penstock.report.page.html import to_html
 from penstock.report.picture import placement_svg
@@ -39,7 +41,6 @@ from penstock.report.text import (
 )
 from penstock.simulate.compiled import has_numba
 from penstock.telemetry.findings import Measured
-from penstock.telemetry.session import spark_session
 
 if TYPE_CHECKING:
     from penstock.engines.spark.runner import Batch
@@ -186,10 +187,10 @@ def _beside(watched: list[Batch], profile: Profile) -> Table:
     return table
 
 
-def _compare_and_show(problem: Problem) -> tuple[api.Comparison, Plan]:
+def _compare_and_show(problem: Problem) -> tuple[app.Comparison, Plan]:
     machines = len(problem.cluster.machines)
     _step(f"4. Plan it on {machines} machines with {', '.join(_SCHEDULERS)}, from the profile")
-    found = api.compare(problem, _SCHEDULERS)
+    found = app.compare(problem, _SCHEDULERS)
     rows = [row.facts for row in found.rows]
     show(comparison_view(rows, bars=is_terminal()))
     show(*comparison_remarks(rows))
@@ -212,13 +213,13 @@ def _compare_and_show(problem: Problem) -> tuple[api.Comparison, Plan]:
 
     if has_numba():
         _step("9. Is it true? A simulated minute at 0.8 of the plan's rate, tuple by tuple")
-        show(simulation_view(api.simulate(best)))
+        show(simulation_view(app.simulate(best)))
     else:
         say("not simulated, because numba is not installed: pip install 'penstock[simulate]'")
     return found, best
 
 
-def _report(compared: api.Comparison, best: Plan, out: Path) -> Path | None:
+def _report(compared: app.Comparison, best: Plan, out: Path) -> Path | None:
     """One page about the plan, from what is known already; its path, if charts can be drawn."""
     if not has_charts():
         say("no report, because matplotlib is not installed: pip install 'penstock[report]'")

@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import penstock
-from penstock.bench.data import data_folder
+from penstock.engines.java import MINIMUM_MAJOR, find_java
 from penstock.engines.storm.home import STORM_VERSION, StormMissing, cache_folder, plugin_jar
-from penstock.java import MINIMUM_MAJOR, find_java
 
 MINIMUM_PYTHON = (3, 11)
 COMFORTABLE_MEMORY_MB = 512
 SCHEDULER_GROUP = "penstock.schedulers"
+#: What other distributions look for: functions from the environment to a check.
+CHECK_GROUP = "penstock.checks"
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 LIBRARIES = (
     ("numpy", "everything"),
@@ -59,7 +60,7 @@ def examine(environ: Mapping[str, str] | None = None) -> tuple[Check, ...]:
         _storm(env),
         _storm_plugin(),
         _chromium(env),
-        _development_data(env),
+        *_checks_of_others(env),
     )
 
 
@@ -269,16 +270,14 @@ def _storm_release(home: Path) -> str:
         return "version unknown"
 
 
-def _development_data(environ: Mapping[str, str]) -> Check:
-    folder = data_folder(environ)
-    present = folder.is_dir()
-    return Check(
-        name="development data",
-        ok=present,
-        needed_for="tests on recorded clusters",
-        found=str(folder) if present else f"no folder {folder}",
-        remedy="set PENSTOCK_DATA to the folder with the recorded clusters",
-    )
+def _checks_of_others(environ: Mapping[str, str]) -> Iterator[Check]:
+    for entry in sorted(importlib.metadata.entry_points(group=CHECK_GROUP), key=lambda e: e.name):
+        try:
+            yield entry.load()(environ)
+        except Exception as error:
+            package = entry.dist.name if entry.dist else entry.value
+            reason = f"from {package}: {type(error).__name__}: {error}"
+            yield Check(f"check {entry.name}", False, package, reason, f"update {package}")
 
 
 def _installed_version(distribution: str) -> str | None:

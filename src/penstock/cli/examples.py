@@ -10,10 +10,10 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from penstock import examples
 from penstock.cli import options
 from penstock.cli.output import make_folder, say, show, write_file, write_json
 from penstock.errors import EXIT_DONE
+from penstock.files import examples
 
 
 def command(

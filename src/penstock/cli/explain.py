@@ -12,11 +12,11 @@ import typer
 from penstock.cli import options
 from penstock.cli.output import show, write_json
 from penstock.errors import EXIT_DONE, InputError, UnknownNameError
-from penstock.evaluate.alternatives import explain
 from penstock.evaluate.occupancy import occupancy
-from penstock.evaluate.standing import standing
 from penstock.model.plan import Plan
 from penstock.model.problem import Problem
+from penstock.planning.alternatives import explain
+from penstock.planning.standing import standing
 from penstock.report.explanation import explanation_dict, explanation_view
 from penstock.report.occupancy import component_dict, component_view, machine_dict, machine_view
 from penstock.report.standing import standing_dict, standing_view

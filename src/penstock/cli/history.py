@@ -12,11 +12,11 @@ import typer
 from penstock.change.history import Entry
 from penstock.cli import history_options, live, options
 from penstock.cli.output import say, show, write_json, write_text
+from penstock.engines.spark.session import DRIVER_MEMORY, LOCAL, spark_session
 from penstock.errors import EXIT_DONE, EXIT_FAILURE, Finding, InputError, UnknownNameError
 from penstock.files.receipt_file import read_receipts
 from penstock.report.history import entry_to_dict, entry_view, history_markdown, history_view
 from penstock.telemetry.history.reader import TABLES, read_history
-from penstock.telemetry.session import DRIVER_MEMORY, LOCAL, spark_session
 
 app = typer.Typer()
 

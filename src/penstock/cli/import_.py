@@ -22,7 +22,7 @@ from penstock.files.writer import to_json
 from penstock.model.cluster import Cluster
 from penstock.model.plan import Plan
 from penstock.model.topology import Topology
-from penstock.report.numbers import counted
+from penstock.planning.numbers import counted
 
 app = typer.Typer(help="Turn Storm's own files into ours.", no_args_is_help=True)
 

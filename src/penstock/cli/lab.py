@@ -11,15 +11,16 @@ from rich.table import Table
 
 from penstock.cli import lab_demo, lab_storm, options
 from penstock.cli.output import say, show, write_json
-from penstock.engines import Engine, keeper
+from penstock.engines import Engine
+from penstock.engines.lab import keeper
 from penstock.engines.lab.cluster import lab_cluster
 from penstock.engines.lab.lab import WARM_UP_S
 from penstock.engines.lab.machines import parse_machines
+from penstock.engines.spark.session import require_spark
 from penstock.engines.storm.home import find_home
 from penstock.errors import EXIT_DONE, EXIT_FAILURE
 from penstock.files.store import save
-from penstock.report.numbers import plain
-from penstock.telemetry.session import require_spark
+from penstock.planning.numbers import plain
 
 app = typer.Typer(
     help="Start and stop a cluster of unlike machines on this computer.", no_args_is_help=True

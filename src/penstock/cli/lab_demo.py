@@ -11,14 +11,15 @@ from rich.table import Table
 
 from penstock.cli import options
 from penstock.cli.output import is_terminal, say, show, write_json
-from penstock.engines import Engine, keeper
+from penstock.engines import Engine
+from penstock.engines.lab import keeper
 from penstock.engines.lab.lab import lab_of
 from penstock.engines.lab.machines import parse_machines
+from penstock.engines.spark.session import require_spark
 from penstock.errors import EXIT_DONE, PenstockError, UsageError
-from penstock.examples import load_topology
-from penstock.report.numbers import rate
+from penstock.files.examples import load_topology
+from penstock.planning.numbers import rate
 from penstock.report.text import plan_view
-from penstock.telemetry.session import require_spark
 
 _BATCH_S = 5.0
 

@@ -8,15 +8,15 @@ from typing import Annotated
 import typer
 
 from penstock.cli.output import say
-from penstock.engines import keeper
+from penstock.engines.lab import keeper
 from penstock.engines.lab.machines import parse_machines
 from penstock.engines.storm.bridge import open_bridge
 from penstock.engines.storm.lab_topology import SHAPES, LabTopology
 from penstock.errors import EXIT_DONE, InputError, UnknownNameError, UsageError
-from penstock.examples import load_topology
+from penstock.files.examples import load_topology
 from penstock.files.schema import is_name
 from penstock.model.topology import Kind
-from penstock.report.numbers import plain
+from penstock.planning.numbers import plain
 
 Rate = Annotated[float, typer.Option("--rate", help="Tuples/s of all spouts together.", min=0)]
 

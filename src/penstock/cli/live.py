@@ -16,7 +16,8 @@ import typer
 
 from penstock.cli import history_options
 from penstock.cli.output import say
-from penstock.engines import keeper
+from penstock.engines.lab import keeper
+from penstock.engines.spark.session import spark_session
 from penstock.engines.storm.snapshot import ACKER
 from penstock.errors import Finding, InputError, UsageError
 from penstock.files.receipt_file import read_receipts
@@ -24,7 +25,6 @@ from penstock.model.cluster import Cluster
 from penstock.model.profile import Profile
 from penstock.model.snapshot import Snapshot
 from penstock.telemetry.history.reader import TABLES
-from penstock.telemetry.session import spark_session
 from penstock.telemetry.writer_lock import writing_to
 
 if TYPE_CHECKING:

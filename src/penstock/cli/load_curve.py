@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from penstock import api
+from penstock import app
 from penstock.cli import options
 from penstock.cli.output import say, show, write_file, write_json
-from penstock.cli.watch import Watch
+from penstock.cli.simulation_progress import Watch
 from penstock.errors import EXIT_DONE, EXIT_INTERRUPTED, UsageError
 from penstock.files.writer import to_json
+from penstock.model.plan import Plan
 from penstock.report.charts.canvas import standalone
 from penstock.report.load_curve import load_curve_to_dict, load_curve_view
 from penstock.report.page.html import WIDE
@@ -40,7 +41,7 @@ def _load(text: str) -> float:
 
 
 def simulate_load_curve(
-    plan: api.Plan,
+    plan: Plan,
     scenario: Scenario,
     loads: tuple[float, ...],
     *,
@@ -54,7 +55,7 @@ def simulate_load_curve(
     """Simulate, print and write the curve; Ctrl-C keeps the loads that are done."""
     watch = Watch("Ctrl-C ends with the loads that are done")
     with options.stoppable_budget(stopping="ending with the loads that are done") as budget:
-        curve = api.load_curve(
+        curve = app.load_curve(
             plan,
             loads,
             scenario=scenario,

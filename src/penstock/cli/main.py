@@ -19,7 +19,6 @@ from penstock import __version__
 from penstock.cli import (
     advise,
     apply,
-    bench,
     compare,
     completion,
     demo,
@@ -27,14 +26,12 @@ from penstock.cli import (
     doctor,
     examples,
     explain,
-    generate,
     history,
     import_,
     lab,
     plan,
     profile,
     report,
-    reproduce,
     run,
     schedulers,
     schema,
@@ -43,6 +40,7 @@ from penstock.cli import (
     sweep,
     validate,
 )
+from penstock.cli.installed_verbs import installed_verbs
 from penstock.cli.missing_costs import what_helps
 from penstock.cli.output import discard_output, open_standard_streams, say, write_json
 from penstock.errors import (
@@ -82,15 +80,14 @@ for _name, _command, _line in (
     ("validate", validate.command, "Check files, alone and together."),
     ("schedulers", schedulers.command, "List the schedulers."),
     ("examples", examples.command, "List or copy the shipped examples."),
-    ("generate", generate.command, "Make a random but realistic problem."),
     ("schema", schema.command, "Print the JSON Schema of a file format."),
-    ("bench", bench.command, "Run a benchmark suite against its goals."),
-    ("reproduce", reproduce.command, "Set the papers' figures beside ours."),
     ("demo", demo.command, "Run the main job on embedded defaults."),
     ("doctor", doctor.command, "Say what is found here and what is missing."),
     ("completion", completion.command, "Print completion for bash, zsh or fish."),
 ):
     app.command(_name, short_help=_line)(_command)
+for _name, _command in installed_verbs():
+    app.command(_name)(_command)
 app.add_typer(history.app, name="history")
 app.add_typer(import_.app, name="import")
 app.add_typer(lab.app, name="lab")

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from penstock import api
+from penstock import app
 from penstock.cli.output import say
 from penstock.cli.values import fraction_of
 from penstock.engines import Engine
@@ -21,7 +21,7 @@ from penstock.errors import Finding, InputError, UsageError
 from penstock.files.store import load
 from penstock.model.plan import Plan, Scalar
 from penstock.model.problem import Problem
-from penstock.report.numbers import percent
+from penstock.planning.numbers import percent
 from penstock.schedulers.base import Budget
 
 Topologies = Annotated[
@@ -112,7 +112,7 @@ def make_problem(
     named = [*(topologies or []), *(examples or [])]
     if not named:
         raise UsageError("name a topology file, or an example with --example (penstock examples)")
-    return api.problem(
+    return app.problem(
         named, cluster, profile, weighted=weighted, headroom=headroom, met=met, engine=engine,
         estimate_from=estimate_from,
     )  # fmt: skip

@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from penstock import api
+from penstock import app
+from penstock.app.plans import SCHEDULER_FOR
 from penstock.change.diff import diff
 from penstock.cli import live, options, storm_options, terms_options, what_if_options
 from penstock.cli.output import is_terminal, say, show, write_file, write_json, write_text
@@ -27,12 +28,14 @@ from penstock.model.plan import Plan
 from penstock.model.problem import Problem
 from penstock.model.profile import Profile
 from penstock.model.snapshot import Snapshot
+from penstock.planning.counts import DEFAULT_COUNTS_FROM
+from penstock.planning.numbers import counted, rate
+from penstock.planning.solve import DEFAULT_SCHEDULER
+from penstock.planning.what_if import assume
 from penstock.report.losses import without_room
-from penstock.report.numbers import counted, rate
 from penstock.report.picture import placement_svg
 from penstock.report.text import changes_view, plan_view
 from penstock.schedulers.base import MOST_KINDS
-from penstock.what_if import assume
 
 #: What happens when a machine is lost is worked out unasked up to this many.
 _FEW_MACHINES = 500
@@ -82,7 +85,7 @@ def command(
         bool,
         typer.Option("--same-counts", help="If a machine is lost, none starts or ends (Storm)."),
     ] = False,
-    counts_from: options.CountsFrom = api.DEFAULT_COUNTS_FROM,
+    counts_from: options.CountsFrom = DEFAULT_COUNTS_FROM,
     weighted: options.Weighted = False,
     headroom: options.Headroom = None,
     met: options.Met = None,
@@ -107,7 +110,7 @@ def command(
 
     penstock plan clicks.yaml -c cluster.yaml -p profile.yaml --add epyc-2021=3 --demand x2
     """
-    scheduler = scheduler or api.SCHEDULER_FOR[engine]
+    scheduler = scheduler or SCHEDULER_FOR[engine]
     running = None
     if storm_options.is_live(taken_from):
         target = storm_options.Target(nimbus, ui, storm_yaml, types)
@@ -130,8 +133,8 @@ def command(
     changed, assumed = assume(problem, what_if_options.parse(add, remove, demand))
     changed = terms_options.with_terms(changed, asked, before)
 
-    def planned_for(one: Problem, kinds_of_losses: int) -> api.Planned:
-        return api.plan(
+    def planned_for(one: Problem, kinds_of_losses: int) -> app.Planned:
+        return app.plan(
             one,
             scheduler,
             parameters=options.parse_settings(setting),
@@ -172,7 +175,7 @@ def command(
     return EXIT_INTERRUPTED if budget.stopped else _verdict(planned)
 
 
-def _verdict(planned: api.Planned) -> int:
+def _verdict(planned: app.Planned) -> int:
     """What a plan leaves undone, told; impossible only where that is proven."""
     outcome = planned.outcome
     for missed in outcome.missed:
@@ -181,7 +184,7 @@ def _verdict(planned: api.Planned) -> int:
     if any(missed.resource != RATE for missed in outcome.missed):
         say(
             f"the plan of {planned.scheduler} breaks limits that were asked for; "
-            f"-s {api.DEFAULT_SCHEDULER} keeps them"
+            f"-s {DEFAULT_SCHEDULER} keeps them"
         )
     if outcome.feasible:
         return EXIT_DONE
@@ -191,10 +194,10 @@ def _verdict(planned: api.Planned) -> int:
     return EXIT_FAILURE
 
 
-def _not_reached(planned: api.Planned, missed: Shortfall) -> str:
+def _not_reached(planned: app.Planned, missed: Shortfall) -> str:
     """The best that was found beside what was asked for, and what is known beyond it."""
     asked, best = rate(missed.needed), rate(missed.available)
-    ours = planned.scheduler == api.DEFAULT_SCHEDULER
+    ours = planned.scheduler == DEFAULT_SCHEDULER
     whose = "the best plan found" if ours else f"the plan of {planned.scheduler}"
     words = f"not found: {asked} {missed.resource} asked for, {whose} carries {best}"
     if planned.bound is None:
@@ -265,7 +268,7 @@ def _kinds_of_losses(problem: Problem, asked: bool | None) -> int:
     return MOST_KINDS if problem.has_rates else machines
 
 
-def _say_why_not(planned: api.Planned, *, stopped: bool) -> int:
+def _say_why_not(planned: app.Planned, *, stopped: bool) -> int:
     """Why there is no plan, and the exit code for that."""
     if planned.outcome.impossible is not None:
         say(f"impossible, no plan exists: {planned.outcome.impossible}")

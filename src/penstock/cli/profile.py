@@ -15,6 +15,7 @@ from penstock.cli import history_options, live, options, storm_options
 from penstock.cli.follow import Following
 from penstock.cli.follow import follow as following
 from penstock.cli.output import say, show, write_file, write_json
+from penstock.engines.spark.session import DRIVER_MEMORY, LOCAL, spark_session
 from penstock.errors import (
     EXIT_DONE,
     EXIT_FAILURE,
@@ -27,7 +28,6 @@ from penstock.files.store import dumps, load
 from penstock.model.profile import Profile
 from penstock.model.snapshot import Snapshot
 from penstock.report.measured import measured_to_dict, measured_view
-from penstock.telemetry.session import DRIVER_MEMORY, LOCAL, spark_session
 from penstock.telemetry.writer_lock import writing_to
 
 if TYPE_CHECKING:

@@ -11,15 +11,17 @@ from typing import Annotated
 
 import typer
 
-from penstock import api, reports
+from penstock.app import reports
+from penstock.app.inputs import is_file
 from penstock.cli import options
 from penstock.cli.output import is_terminal, say, write_file, write_text
 from penstock.cli.values import listed
 from penstock.errors import EXIT_DONE, EXIT_INTERRUPTED, Finding, InputError, UsageError
 from penstock.files.simulation_file import Simulation
 from penstock.files.store import load
-from penstock.inputs import is_file
 from penstock.model.plan import Plan
+from penstock.planning.counts import DEFAULT_COUNTS_FROM
+from penstock.planning.solve import DEFAULT_SCHEDULER
 from penstock.report.charts import require_charts
 from penstock.report.page.views import VIEWS, one_of, view_of
 from penstock.schedulers import get, registered
@@ -43,7 +45,7 @@ def command(
     estimate_from: options.EstimateFrom = None,
     scheduler: Annotated[
         str, typer.Option("--scheduler", "-s", help="Whose plan, where one is made here.")
-    ] = api.DEFAULT_SCHEDULER,
+    ] = DEFAULT_SCHEDULER,
     before: Annotated[
         Path | None, typer.Option("--before", help="The plan in force: show what changes.")
     ] = None,
@@ -69,7 +71,7 @@ def command(
     runs: Annotated[
         int, typer.Option("--runs", help="Simulated runs of each plan.", min=1, max=1000)
     ] = 3,
-    counts_from: options.CountsFrom = api.DEFAULT_COUNTS_FROM,
+    counts_from: options.CountsFrom = DEFAULT_COUNTS_FROM,
     weighted: options.Weighted = False,
     headroom: options.Headroom = None,
     met: options.Met = None,

@@ -15,12 +15,12 @@ from penstock.cli.output import say, show, write_json
 from penstock.cli.stopping import stoppable
 from penstock.engines import Engine
 from penstock.engines.spark.deployment import PlaceBy
+from penstock.engines.spark.session import require_spark
 from penstock.errors import EXIT_DONE, InputError, UsageError
-from penstock.examples import load_topology, topology_names
+from penstock.files.examples import load_topology, topology_names
 from penstock.files.store import load
 from penstock.model.topology import Kind, Topology
-from penstock.report.numbers import counted, rate
-from penstock.telemetry.session import require_spark
+from penstock.planning.numbers import counted, rate
 
 if TYPE_CHECKING:
     from penstock.engines.spark.runner import Batch

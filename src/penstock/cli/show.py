@@ -13,9 +13,9 @@ from penstock.cli.output import is_terminal, say, show, write_file, write_json, 
 from penstock.errors import EXIT_DONE, InputError
 from penstock.evaluate.assess import assess
 from penstock.evaluate.overload import overload
-from penstock.evaluate.purchase import purchase
 from penstock.files.store import dumps
 from penstock.model.plan import Plan
+from penstock.planning.purchase import purchase
 from penstock.report.offered import left_over_dict, left_over_view, overload_view, purchase_view
 from penstock.report.picture import placement_svg
 from penstock.report.text import plan_view

@@ -8,14 +8,15 @@ from typing import Annotated
 
 import typer
 
-from penstock import api
+from penstock import app
 from penstock.cli import options
 from penstock.cli.load_curve import parse_loads, simulate_load_curve
 from penstock.cli.output import say, show, write_file, write_json
-from penstock.cli.watch import Watch
+from penstock.cli.simulation_progress import Watch
 from penstock.errors import EXIT_DONE, EXIT_INTERRUPTED, InputError, UsageError
 from penstock.files.store import load
 from penstock.files.writer import to_json
+from penstock.model.plan import Plan
 from penstock.report.charts import require_charts
 from penstock.report.charts.canvas import standalone
 from penstock.report.page.html import WIDE
@@ -103,7 +104,7 @@ def command(
         )
     with options.stoppable_budget(stopping="ending with the results so far") as budget:
         try:
-            result = api.simulate(
+            result = app.simulate(
                 loaded,
                 wanted,
                 seed=seed,
@@ -139,7 +140,7 @@ def _picture(result: SimResult) -> str:
 
 def _scenario(
     path: Path | None,
-    plan: api.Plan,
+    plan: Plan,
     offered: float | None,
     part: float | None,
     saturate: bool,

@@ -11,10 +11,10 @@ from typing import Annotated
 
 import typer
 
-from penstock import api
+from penstock import app
 from penstock.change.in_force import plan_in_force
 from penstock.cli.output import say
-from penstock.engines import keeper
+from penstock.engines.lab import keeper
 from penstock.engines.storm.bridge import Bridge, open_bridge
 from penstock.engines.storm.from_nimbus import seen_by_nimbus
 from penstock.engines.storm.from_ui import ask_ui, seen_by_ui
@@ -136,12 +136,12 @@ def live(
     estimate_from: str | None = None,
 ) -> Live:
     """The problem that a running cluster poses; a profile may be measured on it first."""
-    costs = api.profile(profile) if isinstance(profile, str) else None
+    costs = app.profile(profile) if isinstance(profile, str) else None
     running = target.snapshot()
     if callable(profile):
         costs = profile(_chosen(running, names))
     snapshot = narrowed(running, names, costs)
-    problem = api.problem(
+    problem = app.problem(
         snapshot.topologies, snapshot.cluster, costs, weighted=weighted, headroom=headroom, met=met,
         estimate_from=estimate_from,
     )  # fmt: skip

@@ -9,17 +9,13 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from penstock.app.sweeps import sweep
 from penstock.cli import options
 from penstock.cli.output import say, show, write_json
-from penstock.errors import EXIT_DONE, EXIT_FAILURE, EXIT_INTERRUPTED, Finding, InputError
-from penstock.experiments import Cell, cells_of, run_cell
-from penstock.files.store import load
-from penstock.files.sweep_file import Sweep
-from penstock.report.numbers import UNKNOWN, percent, plain, rate
-from penstock.sweep.job import run_tasks
-from penstock.sweep.store import CellStore, Finished
-from penstock.telemetry.session import LOCAL, spark_session
-from penstock.telemetry.spark_log import SparkFailed
+from penstock.engines.spark.session import LOCAL
+from penstock.engines.spark.sweep_job import Finished
+from penstock.errors import EXIT_DONE, EXIT_FAILURE, EXIT_INTERRUPTED
+from penstock.planning.numbers import UNKNOWN, percent, plain, rate
 
 _SAY_EVERY_S = 5.0
 _MOST_LISTED = 40
@@ -44,59 +40,37 @@ def command(
     \b
     penstock sweep suite.yaml --master spark://10.0.0.1:7077
     """
-    wanted = load(suite)
-    if not isinstance(wanted, Sweep):
-        kind = type(wanted).__name__.lower()
-        raise InputError(Finding(f"is a {kind}, not a sweep", str(suite)))
-    cells = cells_of(wanted)
-    keys = [cell.key for cell in cells]
-    store = CellStore(out)
-    if again:
-        store.forget(k for k in keys if (f := store.read(k)) and f["row"]["error"])
-    left = [(key, cell) for key, cell in zip(keys, cells, strict=True) if store.read(key) is None]
-    say(f"{len(cells):,} cells, {len(cells) - len(left):,} of them finished before")
-    stopped, failure = _run(left, store, master)
-    table = store.write_table(keys)
-    rows = [found["row"] for key in keys if (found := store.read(key)) is not None]
-    failed = [row for row in rows if row["error"]]
+    watch = _Watch()
+    result = sweep(suite, out, master=master, again=again, begins=watch.begin, progress=watch.see)
     if as_json:
-        write_json({"format": "penstock/sweep-results", "version": 1, "cells": rows})
+        write_json({"format": "penstock/sweep-results", "version": 1, "cells": result.rows})
     else:
-        show(_view(rows))
-    say(f"wrote {table}: {len(rows):,} of {len(cells):,} cells")
+        show(_view(result.rows))
+    say(f"wrote {result.table}: {len(result.rows):,} of {result.cells:,} cells")
+    failed = result.failed
     for row in failed[:10]:
         say(f"cell {row['cell']} ({row['problem']}, {row['scheduler']}) failed: {row['error']}")
     if failed:
         say(f"{len(failed)} cells failed; --again runs them once more")
-    if stopped:
+    if result.was_stopped:
         say("stopped; the same command goes on with the cells that are left")
         return EXIT_INTERRUPTED
-    if failure:
-        say(f"error: {failure}")
-    return EXIT_FAILURE if failed or failure else EXIT_DONE
-
-
-def _run(left: list[tuple[str, Cell]], store: CellStore, master: str) -> tuple[bool, str]:
-    """Run what is left; whether it was stopped, and what made Spark give up."""
-    if not left:
-        return False, ""
-    watch = _Watch(len(left))
-    try:
-        with spark_session(master, short=True) as spark:
-            run_tasks(spark, left, run_cell, store, watch.see)
-    except KeyboardInterrupt:
-        return True, ""
-    except SparkFailed as error:
-        return False, str(error)
-    return False, ""
+    if result.failure:
+        say(f"error: {result.failure}")
+    return EXIT_FAILURE if failed or result.failure else EXIT_DONE
 
 
 class _Watch:
     """Progress on stderr."""
 
-    def __init__(self, cells: int) -> None:
-        self._cells, self._done = cells, 0
+    def __init__(self) -> None:
+        self._cells, self._done = 0, 0
         self._began = self._next = time.monotonic()
+
+    def begin(self, cells: int, left: int) -> None:
+        self._cells = left
+        self._began = self._next = time.monotonic()
+        say(f"{cells:,} cells, {cells - left:,} of them finished before")
 
     def see(self, _finished: Finished) -> None:
         self._done += 1

@@ -20,7 +20,7 @@ from penstock.model.problem import Problem, build
 from penstock.model.profile import Profile
 from penstock.model.terms import Terms
 from penstock.model.topology import Topology
-from penstock.report.numbers import counted
+from penstock.planning.numbers import counted
 from penstock.simulate.scenario import Scenario
 
 

@@ -11,8 +11,8 @@ import typer
 from penstock.cli.values import listed
 from penstock.errors import Finding, InputError
 from penstock.model.plan import Plan
-from penstock.report.numbers import percent, rate
-from penstock.what_if import DemandChange, WhatIf
+from penstock.planning.numbers import percent, rate
+from penstock.planning.what_if import DemandChange, WhatIf
 
 Add = Annotated[
     list[str] | None,

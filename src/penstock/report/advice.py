@@ -3,52 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from penstock.model.problem import Problem
-from penstock.report.numbers import percent, rate
+from penstock.planning.advice import Advice, Change
+from penstock.planning.numbers import percent, rate
 
 #: Gains below this part are none.
 _NOTHING = 1e-6
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One thing to change, and what the plan would carry then; rates of all topologies."""
-
-    what: str
-    rate_per_s: float
-    #: No plan can exceed this after the change.
-    bound_per_s: float
-    #: Part of today's rate that it adds.
-    gain: float
-
-
-@dataclass(frozen=True)
-class Advice:
-    """What a plan carries, what would help, what is not needed, and how sure this is."""
-
-    problem: Problem
-    #: Of the plan asked about, and of one made with the effort of the others.
-    rate_per_s: float
-    replanned_per_s: float
-    #: What runs out first in the plan, and the key that limits every plan, if one does, in words.
-    limited_by: str
-    hottest_key: str
-    one_more: tuple[Change, ...]
-    faster: tuple[Change, ...]
-    #: Machines of each type that can go at the same rate, by name of the type.
-    can_go: tuple[tuple[str, int], ...]
-    #: Types that the ideal solution hardly uses, with the part of their CPU that it does.
-    wasted: tuple[tuple[str, float], ...]
-    #: The plan's rate, and that of the best plan, with all costs at the high and the low end of
-    #: their error bars; ``None`` where the profile has none.
-    range_of_plan: tuple[float, float] | None
-    range_of_best: tuple[float, float] | None
 
 
 def advice_view(found: Advice) -> RenderableType:

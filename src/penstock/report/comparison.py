@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from rich.table import Table
 
 from penstock.evaluate.latency import LOAD
-from penstock.report.facts import Facts, ranked
-from penstock.report.numbers import UNKNOWN, count, counted, percent, plain, rate, seconds
+from penstock.planning.facts import Facts, ranked
+from penstock.planning.numbers import UNKNOWN, count, counted, percent, plain, rate, seconds
 from penstock.report.text import plain_table
 
 _MOST_SHORTFALLS = 3

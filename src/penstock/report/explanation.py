@@ -8,8 +8,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from penstock.evaluate.alternatives import Alternative, Explanation
-from penstock.report.numbers import UNKNOWN, percent, plain, points, rate
+from penstock.planning.alternatives import Alternative, Explanation
+from penstock.planning.numbers import UNKNOWN, percent, plain, points, rate
 
 _MOST_LISTED = 25
 

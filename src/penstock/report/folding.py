@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from penstock.change.diff import ComponentChange
-from penstock.report.numbers import counted
+from penstock.planning.numbers import counted
 
 _NUMBERED = re.compile(r"(.*?)(\d+)")
 #: Two neighbours are listed; a range begins with three.

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from penstock.change.history import APPLIED, BEGUN, Applied, Entry, Outcome
-from penstock.report.numbers import UNKNOWN, percent, plain, rate
+from penstock.planning.numbers import UNKNOWN, percent, plain, rate
 
 #: Predictions this close are called right; the goal of every figure we publish.
 AS_PREDICTED = 0.05

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from html import escape
 
 from penstock.model.plan import Plan
-from penstock.report.facts import Facts, ranked
-from penstock.report.numbers import percent, plain, rate, seconds
+from penstock.planning.facts import Facts, ranked
+from penstock.planning.numbers import percent, plain, rate, seconds
 from penstock.report.picture import placement_svg
 
 _COLUMNS = (

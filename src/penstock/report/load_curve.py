@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from penstock.report.numbers import counted, percent, rate
+from penstock.planning.numbers import counted, percent, rate
 from penstock.report.simulation import figures_table, interval_text, percentile_text
 from penstock.report.simulation_remarks import (
     falling_behind,

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from penstock.files.profile_file import profile_to_dict
 from penstock.model.profile import Cost, Profile
-from penstock.report.numbers import UNKNOWN, percent, plain, rate
+from penstock.planning.numbers import UNKNOWN, percent, plain, rate
 from penstock.telemetry.drift import Drift
 from penstock.telemetry.findings import Measured
 from penstock.telemetry.quality import Quality

@@ -12,7 +12,7 @@ from rich.text import Text
 from penstock.evaluate.bound import upper_bound
 from penstock.evaluate.capacity import Resource
 from penstock.evaluate.occupancy import FULL, Occupancy, Residents, ResourceUse
-from penstock.report.numbers import UNKNOWN, count, counted, percent, plain, points, rate
+from penstock.planning.numbers import UNKNOWN, count, counted, percent, plain, points, rate
 from penstock.report.text import plain_table
 
 _MOST_LISTED = 25

@@ -11,9 +11,9 @@ from rich.text import Text
 from penstock.evaluate.assess import Assessment
 from penstock.evaluate.bound import hottest_key_in_words
 from penstock.evaluate.overload import Overload
-from penstock.evaluate.purchase import MOST_BOUGHT, Need, Purchase
 from penstock.model.problem import Problem
-from penstock.report.numbers import UNKNOWN, count, percent, plain, points, rate
+from penstock.planning.numbers import UNKNOWN, count, percent, plain, points, rate
+from penstock.planning.purchase import MOST_BOUGHT, Need, Purchase
 from penstock.report.text import plain_table
 
 _MOST_NAMED = 12

@@ -11,9 +11,9 @@ from xml.sax.saxutils import escape
 
 from penstock.model.cluster import Cluster
 from penstock.model.plan import Plan
+from penstock.planning.numbers import count, counted, percent, plain, points, rate
 from penstock.report.folding import name_ranges
 from penstock.report.loads import MachineUse, machine_size, machine_uses
-from penstock.report.numbers import count, counted, percent, plain, points, rate
 from penstock.report.svg import COLOURS, FAINT, WIDTH, document, text
 from penstock.report.text_width import cut, text_width
 

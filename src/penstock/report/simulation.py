@@ -13,7 +13,7 @@ from rich.text import Text
 
 from penstock.files.document import document_of
 from penstock.files.simulation_file import Simulation, simulation_from
-from penstock.report.numbers import UNKNOWN, percent, plain, rate
+from penstock.planning.numbers import UNKNOWN, percent, plain, rate
 from penstock.report.simulation_remarks import percentile_title, simulation_remarks
 from penstock.report.text import MOST_MACHINES_LISTED
 from penstock.simulate.intervals import BATCHES, Interval

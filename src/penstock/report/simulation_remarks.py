@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import ceil, isnan
 
-from penstock.report.numbers import counted, rate
+from penstock.planning.numbers import counted, rate
 from penstock.simulate.latency import PERCENTILES, seconds_needed, tuples_needed
 from penstock.simulate.measured import TopologyFigures
 from penstock.simulate.results import FLUID, SimResult

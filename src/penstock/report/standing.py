@@ -9,8 +9,8 @@ from rich.text import Text
 
 from penstock.evaluate.agreed import agreed_scale, held_back_by
 from penstock.evaluate.bound import hottest_key_in_words
-from penstock.evaluate.standing import MachineStanding, Standing
-from penstock.report.numbers import count, percent, points, rate
+from penstock.planning.numbers import count, percent, points, rate
+from penstock.planning.standing import MachineStanding, Standing
 
 _MOST_MACHINES = 12
 

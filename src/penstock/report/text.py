@@ -16,10 +16,10 @@ from penstock.evaluate.predict import LIMITED, OPTIMAL_WITHIN, RATE_ASKED_FOR
 from penstock.evaluate.rates import visit_ratios
 from penstock.model.plan import Plan
 from penstock.model.problem import Problem
+from penstock.planning.numbers import UNKNOWN, count, counted, percent, plain, points, rate
 from penstock.report.folding import change_words, idle_machines, name_ranges
 from penstock.report.loads import MachineUse, machine_uses
 from penstock.report.losses import losses, told_loss, without_room, worst_loss
-from penstock.report.numbers import UNKNOWN, count, counted, percent, plain, points, rate
 from penstock.report.trust import costs_origin, trust_notes
 
 #: Above this the machines are summed up by type unless all are asked for.

@@ -7,7 +7,7 @@ import numpy as np
 from penstock.evaluate.rates import instance_rates
 from penstock.model.plan import Plan
 from penstock.model.profile import Cost, Profile, SpeedBasis
-from penstock.report.numbers import percent, plain, rate
+from penstock.planning.numbers import percent, plain, rate
 
 #: A line that is off by less than this is as good as the measurement itself.
 _WORTH_SAYING = 0.02

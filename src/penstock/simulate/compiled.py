@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from penstock.errors import InputError
-from penstock.private_folder import cache_folder, tampering_risk
+from penstock.system.private_folder import cache_folder, tampering_risk
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 

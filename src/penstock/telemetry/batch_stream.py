@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import PenstockError
-from penstock.telemetry.spark_log import SparkFailed, reason_of
+from penstock.telemetry.spark_errors import SparkFailed, reason_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -33,7 +33,7 @@ from penstock.telemetry.quality import Quality
 from penstock.telemetry.schemas import PROFILE
 from penstock.telemetry.selection import Selection
 from penstock.telemetry.source import Source, SourceFormat
-from penstock.telemetry.spark_log import SparkFailed
+from penstock.telemetry.spark_errors import SparkFailed
 from penstock.telemetry.store import Manifest, Store
 from penstock.telemetry.storm import log as storm_log
 from penstock.telemetry.tables import Tables

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from tests.builders import cluster, profile, topology
 
-from penstock import api
+from penstock import app
 from penstock.model.outcome import Outcome
 from penstock.model.problem import Problem, build
 from penstock.schedulers import Budget
@@ -29,7 +29,7 @@ def counts(problem: Problem, **settings: Any) -> list[int]:
 
 def papers_experiment() -> Problem:
     """Lc-Stream's own experiment: WordCount and Top-N on its 27 machines."""
-    return api.problem(["wordcount", "topn"], "lcstream")
+    return app.problem(["wordcount", "topn"], "lcstream")
 
 
 def with_demand(problem: Problem, per_s: float) -> Problem:

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from tests.builders import cluster, profile, solve, topology
 
-from penstock import api
+from penstock import app
 from penstock.evaluate.capacity import capacity
-from penstock.generate import Size, generate
 from penstock.model.problem import build
 from penstock.schedulers.penstock.ground import Ground, Groups
 from penstock.schedulers.penstock.knapsack import fill
 from penstock.schedulers.penstock.remainder import Remainder
+from penstock_bench.generate import Size, generate
 
 
 def test_the_knapsack_takes_the_most_valuable_filling():
@@ -49,7 +49,7 @@ def test_wide_machines_are_filled_by_threads():
 def test_twenty_components_beat_hetero_within_the_bound():
     made = generate(Size(components=20, machines=60, types=5, memory=True), 3)
     problem = build(made.topologies, made.cluster, made.profile)
-    ours, hetero = api.plan(problem, "penstock"), api.plan(problem, "hetero")
+    ours, hetero = app.plan(problem, "penstock"), app.plan(problem, "hetero")
     assert not ours.facts.violations
     assert ours.facts.gap < 0.12
     assert hetero.facts.violations or ours.facts.scale >= hetero.facts.scale

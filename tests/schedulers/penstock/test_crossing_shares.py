@@ -10,9 +10,9 @@ from tests.builders import cluster, place, profile, solve, topology
 
 from penstock.evaluate.capacity import capacity
 from penstock.evaluate.limits import violations
-from penstock.generate import Size, generate
 from penstock.model.problem import Problem, build
 from penstock.schedulers.penstock.crossing_shares import shares_for_crossings
+from penstock_bench.generate import Size, generate
 
 
 def two_machines(a: tuple[float, float], b: tuple[float, float], e_remote: float) -> Problem:

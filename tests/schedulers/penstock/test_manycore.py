@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from tests.builders import cluster, profile, topology
 
-from penstock import api
-from penstock.bench.realistic import Setting, real_problem
+from penstock import app
 from penstock.evaluate.bound import upper_bound
 from penstock.evaluate.capacity import capacity
 from penstock.evaluate.limits import violations
@@ -18,6 +17,7 @@ from penstock.files.store import dumps
 from penstock.model.problem import Problem, build
 from penstock.model.topology import Grouping
 from penstock.schedulers.penstock.manycore.sizes import instance_inputs, size_classes
+from penstock_bench.benchmarks.realistic import Setting, real_problem
 
 CASE = Path(__file__).parents[2] / "fixtures" / "clickstream"
 
@@ -25,7 +25,7 @@ CASE = Path(__file__).parents[2] / "fixtures" / "clickstream"
 def clickstream(*names: str, weighted: bool = False) -> Problem:
     chosen = [CASE / f"{name}.yaml" for name in names or ("clicks",)]
     costs = CASE / "profile.yaml"
-    return api.problem(chosen, CASE / "cluster.yaml", costs, weighted=weighted)
+    return app.problem(chosen, CASE / "cluster.yaml", costs, weighted=weighted)
 
 
 def hot(problem: Problem, skew: float) -> Problem:
@@ -38,7 +38,7 @@ def hot(problem: Problem, skew: float) -> Problem:
 
 def test_skewed_keys_on_many_cores_are_planned_to_within_three_percent():
     """The first version carried 301,998 tuples/s here, and ``proportional`` 363,494."""
-    planned = api.plan(clickstream())
+    planned = app.plan(clickstream())
     assert planned.facts.scale is not None
     assert planned.facts.scale > 440_000
     assert planned.facts.gap is not None
@@ -48,14 +48,14 @@ def test_skewed_keys_on_many_cores_are_planned_to_within_three_percent():
 
 def test_four_topologies_leave_no_machine_idle():
     """The first version left 11.9 % with machines idle."""
-    planned = api.plan(clickstream("topology-1", "topology-2", "topology-3", "topology-4"))
+    planned = app.plan(clickstream("topology-1", "topology-2", "topology-3", "topology-4"))
     assert planned.facts.gap is not None
     assert planned.facts.gap <= 0.03
 
 
 def test_shares_are_used_where_streams_follow_them():
     """Beside keyed streams, which do not: every component by itself."""
-    even, weighted = (api.plan(clickstream(weighted=w)).facts.scale for w in (False, True))
+    even, weighted = (app.plan(clickstream(weighted=w)).facts.scale for w in (False, True))
     assert even is not None
     assert weighted is not None
     assert weighted > even
@@ -72,7 +72,7 @@ def test_the_hottest_key_is_the_limit_and_is_named():
     assert bound.scale == pytest.approx(119_209, rel=1e-4)
     assert bound.hottest_key is not None
     assert problem.labels[bound.hottest_key.component] == "sessionize"
-    planned = api.plan(problem)
+    planned = app.plan(problem)
     assert planned.facts.scale is not None
     assert planned.facts.scale > 0.95 * bound.scale
     assert planned.plan is not None
@@ -94,11 +94,11 @@ def test_the_hottest_key_is_the_limit_and_is_named():
 @pytest.mark.parametrize("weighted", [False, True])
 def test_no_other_scheduler_carries_more(setting: Setting, weighted: bool):
     problem = real_problem(replace(setting, weighted=weighted), seed=77)
-    ours = api.plan(problem)
+    ours = app.plan(problem)
     assert ours.plan is not None
     assert not violations(problem, ours.plan.placement)
     names = ["default", "rstorm", "lcstream", "hetero", "proportional", "tsstream", "gr"]
-    for row in api.compare(problem, names).rows:
+    for row in app.compare(problem, names).rows:
         if not (row.facts.violations or row.facts.shortfalls):
             assert (row.facts.scale or 0.0) <= (ours.facts.scale or 0.0) * (1 + 1e-9)
     assert ours.facts.scale is not None
@@ -107,7 +107,7 @@ def test_no_other_scheduler_carries_more(setting: Setting, weighted: bool):
 
 def test_the_same_seed_gives_the_same_bytes():
     problem = real_problem(Setting(machines=10, skew=0.9, keys=5000, topologies=2), seed=5)
-    first, second = (api.plan(problem).plan for _ in range(2))
+    first, second = (app.plan(problem).plan for _ in range(2))
     assert first is not None
     assert second is not None
     assert dumps(first) == dumps(second)
@@ -128,7 +128,7 @@ def test_size_classes_hold_every_instance_once_and_all_input(keys, skew, count):
 
 def test_a_plan_for_many_cores_is_judged_by_the_cost_model():
     problem = clickstream()
-    planned = api.plan(problem)
+    planned = app.plan(problem)
     assert planned.plan is not None
     judged = capacity(problem, planned.plan.placement).scale
     assert planned.facts.scale == pytest.approx(judged)

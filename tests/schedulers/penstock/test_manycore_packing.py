@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from penstock import api
-from penstock.bench.realistic import Setting, real_problem
+from penstock import app
 from penstock.evaluate.capacity import capacity
 from penstock.evaluate.limits import violations
 from penstock.model.arrays import IntMatrix
@@ -16,6 +15,7 @@ from penstock.schedulers.base import Budget
 from penstock.schedulers.penstock.manycore.one_slot import divided, has_one_slot_each
 from penstock.schedulers.penstock.manycore.packing import Load, MachineFillings
 from penstock.schedulers.penstock.manycore.parts import PartsProgramme
+from penstock_bench.benchmarks.realistic import Setting, real_problem
 
 
 def packed(takes, number, machines, *, room=(100.0, 100.0), slots=4.0, topology=None) -> IntMatrix:
@@ -65,7 +65,7 @@ TIGHT = Setting(machines=30, types=3, cores=(4, 16), topologies=2, keys=2000, me
 def test_tight_memory_does_not_starve_threads(weighted):
     """Instances that found no memory used to end, and others' threads were full at half."""
     problem = real_problem(replace(TIGHT, weighted=weighted), 1)
-    planned = api.plan(problem, "penstock")
+    planned = app.plan(problem, "penstock")
     assert not planned.facts.violations
     assert planned.facts.gap is not None
     assert planned.facts.gap < 0.15
@@ -81,7 +81,7 @@ def test_machines_with_one_slot_are_shared_out_whole():
     assert own is not None
     # Every machine keeps its place and serves the one topology that its type is for.
     assert [m.name for m in own.cluster.machines] == [m.name for m in problem.cluster.machines]
-    planned = api.plan(problem, "penstock")
+    planned = app.plan(problem, "penstock")
     assert not planned.facts.violations
     assert planned.facts.gap is not None
     assert planned.facts.gap < 0.1
@@ -92,7 +92,7 @@ def test_a_placement_carries_the_same_on_shared_out_machines():
     problem = real_problem(setting, 5)
     own = divided(problem)
     assert own is not None
-    placement = api.plan(own, "penstock", budget=lambda: Budget(iterations=2)).plan.placement
+    placement = app.plan(own, "penstock", budget=lambda: Budget(iterations=2)).plan.placement
     assert not violations(problem, placement)
     assert capacity(problem, placement).scale == pytest.approx(capacity(own, placement).scale)
 
@@ -121,8 +121,8 @@ def test_parts_bring_together_what_talks():
 def test_under_terms_nothing_is_said_of_what_another_plan_could_gain():
     """The note spoke of the plan without the terms, and contradicted the gap beside it."""
     problem = real_problem(Setting(machines=20, skew=0.6), 9)
-    free = api.plan(problem, "penstock")
+    free = app.plan(problem, "penstock")
     assert any("going on can gain" in note for note in free.outcome.notes)
     asked = replace(problem.terms, avoid=(problem.cluster.machines[0].name,))
-    kept = api.plan(problem.with_terms(asked), "penstock")
+    kept = app.plan(problem.with_terms(asked), "penstock")
     assert not any("going on can gain" in note for note in kept.outcome.notes)

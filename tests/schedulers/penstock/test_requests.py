@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from tests.builders import cluster, held_by_slot, solve, topology
 
-from penstock.bench.data import data_folder
 from penstock.errors import InputError
 from penstock.files.production import load_production
 from penstock.model.outcome import Outcome
@@ -20,6 +19,7 @@ from penstock.schedulers.penstock.requests.pack import Packing, placement_of
 from penstock.schedulers.penstock.requests.polish import polish
 from penstock.schedulers.penstock.requests.search import mean_distance
 from penstock.schedulers.penstock.requests.ways import Way
+from penstock_bench.data import data_folder
 
 
 def asks(instances: int, cpu: float, memory: float | None = None, **more: float) -> dict:

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from tests.builders import cluster, nasiri, profile, solve, topology
 
-from penstock import api
-from penstock.bench.small_problems import small_problem
+from penstock import app
 from penstock.evaluate.bound import upper_bound
 from penstock.evaluate.capacity import capacity
 from penstock.evaluate.limits import violations
@@ -16,6 +15,7 @@ from penstock.schedulers.base import Budget
 from penstock.schedulers.penstock.ground import Ground, Groups, even_scale, most_on_a_machine
 from penstock.schedulers.penstock.patterns import Master, list_patterns
 from penstock.schedulers.penstock.sizes import SizeSearch, Work
+from penstock_bench.benchmarks.small_problems import small_problem
 
 #: What the issue demands of the gap to the general bound at overhead 1.5, in percent.
 GOALS = {"nasiri-small": 7.0, "nasiri-medium": 5.0, "nasiri-large": 4.0}
@@ -101,24 +101,24 @@ def test_one_instance_of_what_is_not_divided():
 @pytest.mark.parametrize("shape", ["linear", "star"])
 @pytest.mark.parametrize("machines", [*GOALS])
 def test_within_the_goals_on_the_papers_clusters(shape, machines):
-    problem = api.problem(shape, machines, met=1.5)
-    planned = api.plan(problem, "penstock")
+    problem = app.problem(shape, machines, met=1.5)
+    planned = app.plan(problem, "penstock")
     assert 100 * planned.facts.gap <= GOALS[machines]
     assert violations(problem, planned.plan.placement) == ()
-    assert planned.facts.scale >= api.plan(problem, "hetero").facts.scale
+    assert planned.facts.scale >= app.plan(problem, "hetero").facts.scale
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_within_one_percent_of_the_optimum_of_small_problems(seed):
     problem = small_problem(seed)
-    ours = api.plan(problem, "penstock").facts.scale
-    best = api.plan(problem, "optimal", parameters={"effort": 3e8}).facts.scale
+    ours = app.plan(problem, "penstock").facts.scale
+    best = app.plan(problem, "optimal", parameters={"effort": 3e8}).facts.scale
     assert ours >= best * 0.99
 
 
 def test_the_same_seed_gives_the_same_plan_byte_for_byte():
-    problem = api.problem("star", "nasiri-medium", met=1.5)
-    first, second = (api.plan(problem, "penstock", seed=3).to_dict() for _ in range(2))
+    problem = app.problem("star", "nasiri-medium", met=1.5)
+    first, second = (app.plan(problem, "penstock", seed=3).to_dict() for _ in range(2))
     assert first == second
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.builders import cluster, machine_names, nasiri, profile, solve, topology
 
-from penstock import api
+from penstock import app
 from penstock.evaluate.capacity import capacity
 from penstock.evaluate.limits import violations
 from penstock.evaluate.network import traffic
@@ -191,13 +191,13 @@ def two(first: float, second: float) -> Problem:
 
 
 def test_when_all_demands_are_carried_priorities_change_nothing():
-    made = api.plan(two(90.0, 60.0), "penstock")
+    made = app.plan(two(90.0, 60.0), "penstock")
     assert made.problem.terms.weights == ()
     assert made.facts.scale >= 1.0
 
 
 def test_the_demand_of_the_first_is_carried_before_the_second_gets_more():
-    made = api.plan(two(100.0, 300.0), "penstock")
+    made = app.plan(two(100.0, 300.0), "penstock")
     rates = dict(made.plan.predicted.rate_per_s)
     assert rates["first"] >= 100.0 * (1 - 1e-9)
     # A machine is left for the second.
@@ -208,7 +208,7 @@ def test_the_demand_of_the_first_is_carried_before_the_second_gets_more():
 def test_without_priorities_all_are_cut_alike():
     problem = two(100.0, 300.0)
     alike = tuple(replace(t, priority=0) for t in problem.topologies)
-    made = api.plan(replace(problem, topologies=alike), "penstock")
+    made = app.plan(replace(problem, topologies=alike), "penstock")
     rates = dict(made.plan.predicted.rate_per_s)
     assert rates["second"] == pytest.approx(3 * rates["first"])
 
@@ -255,12 +255,12 @@ def test_a_saving_without_prices_does_not_keep_later_ones_from_being_made():
 
 def test_a_rate_asked_for_leaves_priorities_alone():
     problem = two(100.0, 300.0).with_terms(Terms(carry_per_s=40.0))
-    rates = dict(api.plan(problem, "penstock").plan.predicted.rate_per_s)
+    rates = dict(app.plan(problem, "penstock").plan.predicted.rate_per_s)
     assert rates == {"first": pytest.approx(10.0), "second": pytest.approx(30.0)}
 
 
 def test_a_cut_demand_is_said():
-    made = api.plan(two(100.0, 300.0), "penstock")
+    made = app.plan(two(100.0, 300.0), "penstock")
     assert made.plan.notes[-1].startswith("not all demands can be carried; by priority")
 
 
@@ -285,12 +285,12 @@ def test_a_lost_machine_is_judged_without_a_limit_on_moves():
     problem = build(topology("a"), cluster(M1=2), profile(a=1.0))
     current = (Held("a", "M1-1"), Held("a", "M1-2"))
     terms = Terms(current=current, most_moves=0, fixed=(Held("a", "M1-1"),))
-    made = api.plan(problem.with_terms(terms), "penstock", if_lost=10)
+    made = app.plan(problem.with_terms(terms), "penstock", if_lost=10)
     assert [lost.rate_left_per_s for lost in made.plan.if_lost] == pytest.approx([100.0, 100.0])
 
 
 def test_keys_that_are_not_alike_are_planned_by_the_cost_model_itself():
     """The search over patterns takes keys for alike; ahead of all others nonetheless."""
-    problem = api.problem("topn")
-    ours = api.plan(problem, "penstock").facts.scale
-    assert ours >= max(api.plan(problem, name).facts.scale for name in ("hetero", "lcstream"))
+    problem = app.problem("topn")
+    ours = app.plan(problem, "penstock").facts.scale
+    assert ours >= max(app.plan(problem, name).facts.scale for name in ("hetero", "lcstream"))

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from tests.builders import SHAPES, cluster, nasiri_profile, profile, solve, topology
 
-from penstock import api
+from penstock import app
 from penstock.evaluate.bound import upper_bound
 from penstock.evaluate.capacity import capacity
 from penstock.evaluate.limits import violations
-from penstock.generate import Size, generate
 from penstock.model.problem import Problem, build
 from penstock.schedulers.penstock.ground import Ground, Groups, groups_of, placed
 from penstock.schedulers.penstock.layout import lay_out
 from penstock.schedulers.penstock.shares import share
+from penstock_bench.generate import Size, generate
 
 #: What the issue demands of the gap to the general bound, in percent, by cluster and overhead.
 GOALS = {
@@ -99,8 +99,8 @@ def test_groups_and_placements_say_the_same():
 @pytest.mark.parametrize("shape", [*SHAPES])
 @pytest.mark.parametrize("machines", ["nasiri-small", "nasiri-medium", "nasiri-large"])
 def test_within_the_goals_on_the_papers_clusters(shape, machines):
-    problem = api.problem(shape, machines, met=3.0, weighted=True)
-    planned = api.plan(problem, "penstock")
+    problem = app.problem(shape, machines, met=3.0, weighted=True)
+    planned = app.plan(problem, "penstock")
     assert 100 * planned.facts.gap <= GOALS[machines][3.0]
     # Against its own bound it is within 0.05 %.
     assert 100 * planned.plan.predicted.gap <= 0.05
@@ -110,7 +110,7 @@ def test_within_the_goals_on_the_papers_clusters(shape, machines):
 def test_many_components_are_laid_out_quickly():
     made = generate(Size(components=30, machines=400, types=12), 1)
     problem = build(made.topologies, made.cluster, made.profile, weighted=True)
-    planned = api.plan(problem, "penstock")
+    planned = app.plan(problem, "penstock")
     # At most one seam per component: 30 overheads of some 3 points in 400 machines of 100 or more.
     assert planned.facts.gap < 0.003
 

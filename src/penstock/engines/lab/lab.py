@@ -19,7 +19,7 @@ from penstock.engines.lab.limits import HeldBack
 from penstock.engines.lab.machines import LabMachine
 from penstock.engines.lab.undertaker import undertaker
 from penstock.errors import PenstockError
-from penstock.private_folder import scratch_folder
+from penstock.system.private_folder import scratch_folder
 
 _LOOKS_EVERY_S = 0.5
 WARM_UP_S = 25.0

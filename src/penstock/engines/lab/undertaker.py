@@ -18,7 +18,7 @@ from typing import IO
 
 from penstock.engines.lab.daemons import end_with_its_input
 from penstock.engines.lab.groups import ControlGroups
-from penstock.private_folder import scratch_folder
+from penstock.system.private_folder import scratch_folder
 
 _ALL_CLEAN = "clean"
 _ENDS_WITHIN_S = 5.0

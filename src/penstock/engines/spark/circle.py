@@ -25,6 +25,7 @@ from penstock.engines.spark.observed import Observed, Watch, rows_of
 from penstock.engines.spark.placement import EXECUTOR_MB, Places, settings
 from penstock.engines.spark.planning import SCHEDULER, as_spark_runs_it
 from penstock.engines.spark.runner import TELEMETRY, Batch, Runner
+from penstock.engines.spark.session import spark_session
 from penstock.engines.spark.sources import RateSource
 from penstock.errors import PenstockError
 from penstock.evaluate.bound import upper_bound
@@ -38,7 +39,6 @@ from penstock.model.topology import Kind, Topology
 from penstock.schedulers import get
 from penstock.schedulers.base import Budget
 from penstock.telemetry.findings import NotMeasured
-from penstock.telemetry.session import spark_session
 
 _LIMITED_WITHIN_S = 240.0
 _FIRST_LOOK_ROWS, _FIRST_LOOK_LEVELS, _FIRST_LOOK_BATCHES = 15_000, (0.2, 1.0), 8

@@ -11,7 +11,7 @@ from penstock.errors import InputError
 from penstock.evaluate.capacity import capacity
 from penstock.model.placement import Placement
 from penstock.model.plan import Plan
-from penstock.schedulers.lost.with_rates import without_machine
+from penstock.planning.contingencies.with_rates import without_machine
 
 
 def without_machines(plan: Plan, lost: Set[str]) -> Plan:

@@ -17,12 +17,12 @@ from penstock.engines.spark.deployment import Deployment, PlaceBy
 from penstock.engines.spark.losses import part_left, without_machines
 from penstock.engines.spark.placement import Places, require_placeable, settings
 from penstock.engines.spark.runner import LOST_AFTER_S, Batch, PlaceLost, Runner
+from penstock.engines.spark.session import spark_session
 from penstock.engines.spark.sources import Source
 from penstock.errors import InputError, PenstockError
 from penstock.files.store import load
 from penstock.model.plan import Plan
 from penstock.model.topology import Kind, Topology
-from penstock.telemetry.session import spark_session
 
 
 def load_plan(path: Path, topology: Topology) -> Plan:

@@ -32,7 +32,7 @@ from penstock.files.writer import write_text
 from penstock.model.telemetry import Sample
 from penstock.model.topology import Kind, Topology
 from penstock.telemetry.batch_stream import BatchStream
-from penstock.telemetry.spark_log import SparkFailed
+from penstock.telemetry.spark_errors import SparkFailed
 
 
 class ComponentFailed(SparkFailed):

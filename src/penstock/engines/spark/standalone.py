@@ -3,7 +3,7 @@
 A plain cluster for tests and benchmarks, and the daemons of the lab of unlike machines. Every
 worker announces its machine and machine type as custom resources, which is how instances of a plan
 find their place. All listen on loopback only, and talk only to those that know their secret
-(:mod:`penstock.telemetry.spark_secret`), also in the browser.
+(:mod:`penstock.engines.spark.spark_secret`), also in the browser.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from penstock.engines.lab.groups import ControlGroup
 from penstock.engines.lab.lab import Lab
 from penstock.engines.spark.machine import MACHINE_TYPE_VARIABLE, MACHINE_VARIABLE
 from penstock.engines.spark.placement import EXECUTOR_MB, MORE_CORES, resource_name
-from penstock.private_folder import PrivateFolder, scratch_folder
-from penstock.telemetry.session import require_spark
-from penstock.telemetry.spark_secret import SECRET, authentication, new_secret
+from penstock.engines.spark.session import require_spark
+from penstock.engines.spark.spark_secret import SECRET, authentication, new_secret
+from penstock.system.private_folder import PrivateFolder, scratch_folder
 
 _HOST = "127.0.0.1"
 _MASTER = "org.apache.spark.deploy.master.Master"

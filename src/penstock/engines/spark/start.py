@@ -10,10 +10,10 @@ from penstock.engines.spark.code import Code, code_beside, load_code, shipped_co
 from penstock.engines.spark.deployment import Deployment, PlaceBy
 from penstock.engines.spark.planned import PlanInForce, PlannedRun
 from penstock.engines.spark.runner import Batch, Runner
+from penstock.engines.spark.session import spark_session
 from penstock.engines.spark.sources import FileSource, KafkaSource, RateSource, Source
 from penstock.errors import InputError
 from penstock.model.topology import Topology
-from penstock.telemetry.session import spark_session
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from penstock.engines.storm.home import StormHome
-from penstock.private_folder import PrivateFolder
+from penstock.system.private_folder import PrivateFolder
 
 #: Not Storm's DevZookeeper, which deletes all it knew when it starts again.
 ZOOKEEPER = "org.apache.storm.shade.org.apache.zookeeper.server.ZooKeeperServerMain"

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from importlib.resources import as_file, files
 from pathlib import Path
 
-from penstock import private_folder
+from penstock.engines.java import find_java
 from penstock.errors import PenstockError
-from penstock.java import find_java
+from penstock.system import private_folder
 
 #: The version of ``files/pom.xml``, which the plugin is built against too.
 STORM_VERSION = "2.8.3"

@@ -13,7 +13,7 @@ import hashlib
 import secrets
 from pathlib import Path
 
-from penstock.private_folder import PrivateFolder
+from penstock.system.private_folder import PrivateFolder
 
 _USER = "penstock"
 _BYTES = 32

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from penstock.planning.numbers import counted
 from penstock.report.charts.canvas import FAINT, HEAT, INK, OVER, PHONE, Sheet, cut, letter_size
 from penstock.report.folding import name_ranges
-from penstock.report.numbers import counted
 from penstock.report.text_width import text_width
 
 #: Above this it is more than full, not a matter of rounding.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from penstock.report.numbers import UNKNOWN, rate
+from penstock.planning.numbers import UNKNOWN, rate
 from penstock.report.page.document import MARKS, MEANINGS, Document, Number, Paragraph, Source, Tag
 
 

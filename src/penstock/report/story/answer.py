@@ -7,8 +7,8 @@ import numpy as np
 from penstock.evaluate.bound import hottest_key_in_words
 from penstock.evaluate.predict import RATE_ASKED_FOR
 from penstock.model.profile import Origin
+from penstock.planning.numbers import counted
 from penstock.report.losses import losses, told_loss, without_room, worst_loss
-from penstock.report.numbers import counted
 from penstock.report.page import (
     Block,
     Items,

@@ -1,4 +1,4 @@
-"""What a report is built from; gathered by :mod:`penstock.reports`."""
+"""What a report is built from; gathered by :mod:`penstock.app.reports`."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from functools import cached_property
 
 from penstock.change.diff import Changes
 from penstock.evaluate.assess import Assessment
-from penstock.evaluate.standing import Standing
 from penstock.files.simulation_file import Simulation
 from penstock.model.plan import Plan
-from penstock.report.facts import Facts
+from penstock.planning.facts import Facts
+from penstock.planning.standing import Standing
 from penstock.report.page import Source
 from penstock.simulate.load_curve import LoadCurve
 

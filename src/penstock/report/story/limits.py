@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from penstock.evaluate.capacity import ROUNDING_POINTS, Resource
-from penstock.evaluate.standing import Standing
+from penstock.planning.numbers import rate
+from penstock.planning.standing import Standing
 from penstock.report.charts.bars import Bar, Mark, bars_svg
-from penstock.report.numbers import rate
 from penstock.report.page import (
     Block,
     Cell,

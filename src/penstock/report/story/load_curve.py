@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from penstock.planning.numbers import plain
 from penstock.report.charts.load_curve import LoadLine, load_curve_svg
 from penstock.report.load_curve import curve_remarks
-from penstock.report.numbers import plain
 from penstock.report.page import Cell, Column, Figure, Number, Table
 from penstock.simulate.intervals import Interval
 from penstock.simulate.load_curve import LoadCurve

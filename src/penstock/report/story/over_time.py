@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from penstock.files.simulation_file import Simulation
+from penstock.planning.numbers import rate
 from penstock.report.charts.lines import FAR_APART
 from penstock.report.charts.over_time import Panel, Strips, over_time_svg
-from penstock.report.numbers import rate
 from penstock.report.page import (
     Block,
     Cell,

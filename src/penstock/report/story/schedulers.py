@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from penstock.evaluate.latency import LOAD
+from penstock.planning.facts import Facts
+from penstock.planning.numbers import counted, rate
+from penstock.planning.numbers import percent as percent_text
 from penstock.report.charts.bars import Bar, Mark, bars_svg
-from penstock.report.facts import Facts
-from penstock.report.numbers import counted, rate
-from penstock.report.numbers import percent as percent_text
 from penstock.report.page import (
     Block,
     Cell,

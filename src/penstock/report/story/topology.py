@@ -12,8 +12,8 @@ from penstock.evaluate.rates import Flow
 from penstock.model.cluster import Hop
 from penstock.model.flat_stream import FlatStream
 from penstock.model.problem import Problem
+from penstock.planning.numbers import rate
 from penstock.report.charts.graph import Edge, Node, graph_svg
-from penstock.report.numbers import rate
 from penstock.report.page import Block, Cell, Column, Figure, Note, Section, Table
 from penstock.report.story.findings import Findings
 

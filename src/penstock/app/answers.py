@@ -1,0 +1,47 @@
+"""Results of planning as people take them: JSON, and tables and pictures in a notebook."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from penstock.files.plan_file import plan_to_dict
+from penstock.planning.facts import ranked
+from penstock.planning.result import ComparisonResult, PlanResult, finite_scale
+from penstock.report.html import comparison_html, plan_html
+
+
+@dataclass(frozen=True)
+class Planned(PlanResult):
+    """A scheduler's answer to a problem. ``plan`` is ``None`` where there is none."""
+
+    @classmethod
+    def of(cls, result: PlanResult) -> Planned:
+        return cls(**{field.name: getattr(result, field.name) for field in fields(result)})
+
+    def to_dict(self) -> dict[str, object]:
+        """The plan as its file says it; where there is none, the facts with the shortfalls."""
+        if self.plan is not None:
+            return plan_to_dict(self.plan)
+        return {"format": "penstock/no-plan", "version": 1, **self.facts.to_dict()}
+
+    def _repr_html_(self) -> str:
+        return plan_html(self.plan, self.facts)
+
+
+@dataclass(frozen=True)
+class Comparison(ComparisonResult):
+    """Several schedulers on one problem."""
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "format": "penstock/comparison",
+            "version": 1,
+            "topologies": [topology.name for topology in self.problem.topologies],
+            "cluster": self.problem.cluster.name,
+            "bound_scale": finite_scale(self.bound),
+            "ranking": [row.scheduler for row in ranked(row.facts for row in self.rows)],
+            "schedulers": [row.facts.to_dict() for row in self.rows],
+        }
+
+    def _repr_html_(self) -> str:
+        return comparison_html([row.facts for row in self.rows])

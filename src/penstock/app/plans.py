@@ -1,0 +1,82 @@
+"""Plan a problem, or compare what several schedulers make of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from penstock.app.answers import Comparison, Planned
+from penstock.engines import Engine
+from penstock.engines.spark.planning import SCHEDULER as SPARK_SCHEDULER
+from penstock.evaluate.bound import Bound
+from penstock.model.plan import Scalar
+from penstock.model.problem import Problem
+from penstock.planning import compare as comparing
+from penstock.planning import solve as solving
+from penstock.planning.counts import DEFAULT_COUNTS_FROM
+from penstock.planning.solve import DEFAULT_SCHEDULER
+from penstock.schedulers.base import Budget
+
+#: What plans for an engine, unless one is asked for by name.
+SCHEDULER_FOR = {Engine.STORM: DEFAULT_SCHEDULER, Engine.SPARK: SPARK_SCHEDULER}
+
+
+def plan(
+    problem: Problem,
+    scheduler: str = DEFAULT_SCHEDULER,
+    *,
+    parameters: Mapping[str, Scalar] | None = None,
+    seed: int = 0,
+    counts_from: str = DEFAULT_COUNTS_FROM,
+    budget: Callable[[], Budget] = Budget,
+    bound: Bound | None = None,
+    if_lost: int = 0,
+    same_counts: bool = False,
+    progress: Callable[[str], None] = lambda _text: None,
+) -> Planned:
+    """Plan a problem. A scheduler that only places gets missing counts from ``counts_from``.
+
+    With ``counts_from="topology"`` those that decide counts themselves keep the topologies' too.
+    Where topologies have demands and priorities and not all demands can be carried, those of the
+    highest priority are carried first. ``if_lost`` adds where instances go when a machine is lost,
+    if there are no more kinds of losses than that; with ``same_counts`` none starts or ends then,
+    as a running Storm must have it, nor without rates, where they go by what they ask for.
+    """
+    result = solving.plan(
+        problem,
+        scheduler,
+        parameters=parameters,
+        seed=seed,
+        counts_from=counts_from,
+        budget=budget,
+        bound=bound,
+        if_lost=if_lost,
+        same_counts=same_counts,
+        progress=progress,
+    )
+    return Planned.of(result)
+
+
+def compare(
+    problem: Problem,
+    names: Sequence[str] | None = None,
+    *,
+    seed: int = 0,
+    counts_from: str = DEFAULT_COUNTS_FROM,
+    given_counts: bool = False,
+    budget: Callable[[], Budget] = Budget,
+    progress: Callable[[str], None] = lambda _name: None,
+) -> Comparison:
+    """Plan a problem with several schedulers, all of them unless named.
+
+    ``given_counts`` runs every scheduler on the same instance counts, as the papers do.
+    """
+    result = comparing.compare(
+        problem,
+        names,
+        seed=seed,
+        counts_from=counts_from,
+        given_counts=given_counts,
+        budget=budget,
+        progress=progress,
+    )
+    return Comparison(result.problem, result.bound, tuple(map(Planned.of, result.rows)))

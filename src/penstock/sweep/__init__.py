@@ -1,1 +1,0 @@
-"""Grids of experiments as one PySpark job that can be stopped and started again."""

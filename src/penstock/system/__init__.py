@@ -1,0 +1,1 @@
+"""What this computer gives: folders that nobody else can write to."""

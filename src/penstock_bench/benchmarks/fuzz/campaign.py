@@ -1,0 +1,282 @@
+"""Commands by the thousand, each judged; every failure is kept with what is needed to see it again.
+
+Cases are numbered, and case and seed say all: how many run at a time, and in which order they
+end, changes nothing in them.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from pathlib import Path
+
+from penstock_bench.benchmarks.fuzz.drawing import Case, described, draw
+from penstock_bench.benchmarks.fuzz.failures import Failures, write_case
+from penstock_bench.benchmarks.fuzz.judge import Fault, judge
+from penstock_bench.benchmarks.fuzz.minimise import minimise
+from penstock_bench.benchmarks.fuzz.originals import Files, sets_of_files
+from penstock_bench.benchmarks.fuzz.server import ENGINE, PLAIN, Limits, Outcome, Server, Way
+from penstock_bench.benchmarks.fuzz.verbs import Verb
+from penstock_bench.benchmarks.long_runs import say
+from penstock_bench.benchmarks.suite import Table
+
+#: One in so many is run as a process of its own, as users do.
+_OWN_PROCESS_EVERY = 100
+_WORD_EVERY_S = 15.0
+_RANDOM_PROBLEMS = 20
+FOLDER = Path("fuzz-failures")
+
+
+@dataclass
+class Totals:
+    """What ran, by way and verb, and the largest figures of each way."""
+
+    runs: Counter[tuple[Way, str]] = field(default_factory=Counter)
+    codes: Counter[tuple[Way, int]] = field(default_factory=Counter)
+    most_s: dict[Way, float] = field(default_factory=dict)
+    most_mb: dict[Way, float] = field(default_factory=dict)
+    plans: int = 0
+
+    def add(self, case: Case, outcome: Outcome) -> None:
+        way = outcome.way
+        self.runs[way, case.verb.name] += 1
+        self.codes[way, outcome.code] += 1
+        self.most_s[way] = max(self.most_s.get(way, 0.0), outcome.cpu_s)
+        self.most_mb[way] = max(self.most_mb.get(way, 0.0), outcome.memory_mb)
+        self.plans += case.verb.name == "plan" and outcome.code == 0
+
+    @property
+    def done(self) -> int:
+        return self.runs.total()
+
+
+@dataclass
+class Campaign:
+    """Runs cases in as many processes as there are cores, and Spark's in one more."""
+
+    seed: int
+    commands: int
+    seconds: float | None
+    failures: Failures
+    #: Whether verbs that start Spark are among them.
+    with_spark: bool = True
+    random_problems: int = _RANDOM_PROBLEMS
+    jobs: int = field(default_factory=lambda: os.cpu_count() or 1)
+    totals: Totals = field(default_factory=Totals)
+    interrupted: bool = False
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _ended: threading.Event = field(default_factory=threading.Event)
+    _errors: list[BaseException] = field(default_factory=list)
+
+    def run(self) -> Campaign:
+        """Run all; Ctrl-C ends it, and what was found stays."""
+        say("making the files that all starts from")
+        sets = list(sets_of_files(self.seed, self.random_problems))
+        deadline = None if self.seconds is None else time.monotonic() + self.seconds
+        with tempfile.TemporaryDirectory(prefix="penstock-fuzz-") as place:
+            work = _Work(self, sets, Path(place), _numbers(self.commands, deadline))
+            threads = work.threads()
+            for thread in threads:
+                thread.start()
+            try:
+                self._wait(threads)
+            except KeyboardInterrupt:
+                self.interrupted = True
+                say("ending; what was found is kept")
+            self._ended.set()
+            for thread in threads:
+                thread.join()
+        if self._errors:
+            raise self._errors[0]
+        return self
+
+    def _wait(self, threads: list[threading.Thread]) -> None:
+        next_word = time.monotonic() + _WORD_EVERY_S
+        while any(thread.is_alive() for thread in threads) and not self._errors:
+            for thread in threads:
+                thread.join(timeout=0.2)
+            if time.monotonic() >= next_word:
+                next_word += _WORD_EVERY_S
+                self._say_how_far()
+
+    def _say_how_far(self) -> None:
+        found = self.failures.counts
+        of = f" of {self.commands:,}" if self.seconds is None else ""
+        say(f"{self.totals.done:,}{of} commands, {found.total()} failures of {len(found)} kinds")
+
+    # -- one case ------------------------------------------------------------------------------
+
+    def try_case(self, server: Server, case: Case) -> None:
+        limits = ENGINE if case.starts_engine else PLAIN
+        own = case.number % _OWN_PROCESS_EVERY == 0 and server.way is Way.FORK
+        outcome = server.run(case, limits, own_process=own)
+        faults = judge(case, outcome, limits, server.place)
+        with self._lock:
+            self.totals.add(case, outcome)
+        if faults:
+            self._keep(server, case, faults[0], outcome, limits)
+
+    def _keep(
+        self, server: Server, case: Case, fault: Fault, outcome: Outcome, limits: Limits
+    ) -> None:
+        is_new = self.failures.is_new(case, fault)
+        place = self.failures.keep(case, fault, outcome)
+        if not (is_new and place is not None):
+            return
+        say(f"{fault.kind}: {fault.seen[:160]}\n  seed {self.seed}, case {case.number}: "
+            f"{described(case)[:300]}\n  {place}")  # fmt: skip
+        if fault.kind == "hang" or self._ended.is_set():
+            return  # too long to be run dozens of times more
+
+        def still_fails(smaller: Case) -> bool:
+            if self._ended.is_set():
+                return False
+            again = server.run(smaller, limits)
+            return any(f.kind == fault.kind for f in judge(smaller, again, limits, server.place))
+
+        smaller = minimise(case, still_fails)
+        if smaller != case:
+            write_case(place / "smaller", smaller, fault, server.run(smaller, limits), self.seed)
+
+    def note_error(self, error: BaseException) -> None:
+        self._errors.append(error)
+        self._ended.set()
+
+    @property
+    def is_ended(self) -> bool:
+        return self._ended.is_set()
+
+
+def _numbers(commands: int, deadline: float | None) -> Iterator[int]:
+    number = 0
+    while number < commands if deadline is None else time.monotonic() < deadline:
+        yield number
+        number += 1
+
+
+class _Work:
+    """Deals out cases to threads, each with a server of its own."""
+
+    def __init__(
+        self, campaign: Campaign, sets: list[Files], place: Path, numbers: Iterator[int]
+    ) -> None:
+        self.campaign, self.sets, self.place = campaign, sets, place
+        self._numbers, self._lock = numbers, threading.Lock()
+        # Spark is slow: what does not fit waits for it, and so do those who deal.
+        self._for_spark: queue.Queue[Case | None] = queue.Queue()
+        self._dealing = campaign.jobs
+
+    def threads(self) -> list[threading.Thread]:
+        makers: list[Callable[[], None]] = [
+            partial(self._plain, index) for index in range(self.campaign.jobs)
+        ]
+        if self.campaign.with_spark:
+            makers.append(self._spark)
+        return [threading.Thread(target=self._guarded, args=(maker,)) for maker in makers]
+
+    def _guarded(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except BaseException as error:
+            self.campaign.note_error(error)
+
+    def _plain(self, index: int) -> None:
+        try:
+            with Server(self.place / f"fork-{index}", Way.FORK) as server:
+                verbs = self._verbs(server)
+                while (case := self._next(verbs)) is not None:
+                    if case.verb.starts_spark:
+                        self._for_spark.put(case)
+                    else:
+                        self.campaign.try_case(server, case)
+        finally:
+            with self._lock:
+                self._dealing -= 1
+                if not self._dealing:
+                    self._for_spark.put(None)
+
+    def _verbs(self, server: Server) -> tuple[Verb, ...]:
+        return tuple(v for v in server.verbs if self.campaign.with_spark or not v.starts_spark)
+
+    def _next(self, verbs: tuple[Verb, ...]) -> Case | None:
+        if self.campaign.is_ended:
+            return None
+        with self._lock:
+            number = next(self._numbers, None)
+        if number is None:
+            return None
+        return draw(self.campaign.seed, number, verbs, self.sets)
+
+    def _spark(self) -> None:
+        with Server(self.place / "spark", Way.SPARK) as server:
+            while not self.campaign.is_ended:
+                try:
+                    case = self._for_spark.get(timeout=0.5)
+                except queue.Empty:
+                    continue
+                if case is None:
+                    return
+                self.campaign.try_case(server, case)
+
+
+# -- what the suite measures -----------------------------------------------------------------------
+
+
+@lru_cache(maxsize=2)
+def _campaign(commands: int, seed: int, hours: float | None) -> Campaign:
+    failures = Failures(FOLDER, seed)
+    seconds = None if hours is None else 3600 * hours
+    return Campaign(seed, commands, seconds, failures).run()
+
+
+def _so_far(commands: int, seed: int, hours: float | None) -> Campaign:
+    """The campaign; Ctrl-C ends the suite once what was found is told."""
+    found = _campaign(commands, seed, hours)
+    if found.interrupted:
+        raise KeyboardInterrupt
+    return found
+
+
+def commands_run(commands: int, seed: int, hours: float | None = None) -> Table:
+    """How many commands ran in which way, and the most that one of them took."""
+    found = _campaign(commands, seed, hours)
+    totals = found.totals
+    rows = []
+    for way in Way:
+        verbs = {verb: n for (w, verb), n in totals.runs.items() if w is way}
+        codes = {code: n for (w, code), n in totals.codes.items() if w is way}
+        if verbs:
+            ended = ", ".join(f"{code}: {n:,}" for code, n in sorted(codes.items()))
+            most = f"{totals.most_s[way]:.1f} s", f"{totals.most_mb[way]:,.0f} MB"
+            rows.append([str(way), f"{sum(verbs.values()):,}", str(len(verbs)), ended, *most])
+    columns = ["run as", "commands", "verbs", "by exit code", "most CPU", "most memory"]
+    cut = ", interrupted" if found.interrupted else ""
+    title = f"{totals.done:,} commands from seed {seed}{cut}; {totals.plans:,} plans checked"
+    return Table(title, columns, rows)
+
+
+def failures_found(commands: int, seed: int, hours: float | None = None) -> Table:
+    """Failures by what they look like, with the folder of the first of each."""
+    found = _so_far(commands, seed, hours).failures
+    rows = [
+        [signature, str(count), str(found.first[signature][0])]
+        for signature, count in found.counts.most_common()
+    ]
+    return Table("Failures", ["what", "times", "kept in"], rows)
+
+
+def failures(
+    commands: int, seed: int, kinds: str = "", hours: float | None = None, repeats: int = 1
+) -> Iterator[float]:
+    """Commands that failed, or failed in a way that has these words in it."""
+    for _ in range(repeats):
+        found = _so_far(commands, seed, hours).failures.kinds
+        words = kinds.split(",")
+        yield float(sum(n for kind, n in found.items() if any(word in kind for word in words)))

@@ -1,0 +1,224 @@
+"""Runs cases: in forks of a warm process, as their own processes, or inside a Spark session."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from penstock.errors import PenstockError
+from penstock_bench.benchmarks.fuzz.drawing import Case
+from penstock_bench.benchmarks.fuzz.verbs import Verb, verbs_from
+
+
+class Way(StrEnum):
+    """How a command was run."""
+
+    FORK = "fork of a warm process"
+    OWN = "process of its own"
+    SPARK = "inside a Spark session"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a command may take."""
+
+    #: CPU, and wall time with hardly any CPU: others may be at work on this computer.
+    seconds: float
+    memory_mb: float
+
+    @property
+    def wall_s(self) -> float:
+        return 12 * self.seconds if self.seconds < 60 else self.seconds
+
+
+PLAIN = Limits(10.0, 1024.0)
+ENGINE = Limits(180.0, 3072.0)
+#: Address space is no memory yet: libraries ask for much and use little of it.
+_SPACE_MB = 4096.0
+#: Java reserves more than it ever uses.
+_JAVA_SPACE_MB = 64 * 1024.0
+_SPARK_STARTS_WITHIN_S = 120.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a command did."""
+
+    way: Way
+    code: int
+    #: Ended because it took too long.
+    late: bool
+    seconds: float
+    cpu_s: float
+    memory_mb: float
+    stdout: bytes
+    stderr: bytes
+    #: Files that were not there before, or are not what they were.
+    written: tuple[str, ...]
+
+
+class Server:
+    """One process that runs commands, one at a time; started again when it ends."""
+
+    def __init__(self, folder: Path, way: Way) -> None:
+        self.folder = folder
+        self.way = way
+        self._process: subprocess.Popen[str] | None = None
+        self.verbs: tuple[Verb, ...] = ()
+        for name in ("case", "home"):
+            (folder / name).mkdir(parents=True, exist_ok=True)
+
+    def __enter__(self) -> Server:
+        self._start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:  # fmt: skip
+        self.stop()
+
+    def _start(self) -> None:
+        options = ["--spark"] if self.way is Way.SPARK else []
+        with (self.folder / "server.txt").open("a", encoding="utf-8") as words:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "penstock_bench.benchmarks.fuzz.fork_server", *options],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=words, text=True,
+                start_new_session=True, env=os.environ | self._environment(),
+            )  # fmt: skip
+        told = self._answer(_SPARK_STARTS_WITHIN_S)
+        if told is None:
+            raise PenstockError(f"the server of commands did not start: {self.folder}/server.txt")
+        self.verbs = verbs_from(told)
+
+    def stop(self) -> None:
+        if self._process is not None:
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+            for pipe in (self._process.stdin, self._process.stdout):
+                if pipe is not None:
+                    with suppress(OSError):
+                        pipe.close()
+            self._process = None
+
+    def _environment(self) -> dict[str, str]:
+        """A home and a temporary folder of its own: no lab and no history of the user's."""
+        home = str(self.folder / "home")
+        names = ("HOME", "TMPDIR", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME",
+                 "XDG_STATE_HOME")  # fmt: skip
+        # But for compiled code: to compile it anew takes half a minute.
+        cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+        quiet = {"OPENBLAS_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "NO_COLOR": "1"}
+        return dict.fromkeys(names, home) | quiet | {"XDG_CACHE_HOME": cache}
+
+    def run(self, case: Case, limits: Limits, *, own_process: bool = False) -> Outcome:
+        """Run a case in an empty folder but for its files."""
+        place = self._lay_out(case)
+        before = _contents(place)
+        if self._process is None:
+            self._start()
+        request = {
+            "arguments": case.arguments,
+            "folder": str(place),
+            "environment": self._environment() | {"PENSTOCK_HISTORY": str(place / "history")},
+            "stdout": str(self.folder / "stdout"),
+            "stderr": str(self.folder / "stderr"),
+            "seconds": limits.wall_s,
+            "cpu_seconds": limits.seconds,
+            "space_mb": _JAVA_SPACE_MB if limits is ENGINE else _SPACE_MB,
+            "is_own_process": own_process,
+        }
+        told = self._ask(request, limits.wall_s + 20)
+        memory = max(told["memory_mb"], self._memory_mb() if self.way is Way.SPARK else 0.0)
+        way = Way.OWN if own_process else self.way
+        out, err = (_read(self.folder / name) for name in ("stdout", "stderr"))
+        after = _contents(place)
+        changed = tuple(sorted(n for n, what in after.items() if before.get(n) != what))
+        return Outcome(
+            way, told["code"], told["late"], told["seconds"], told["cpu_s"], memory, out, err,
+            changed,
+        )  # fmt: skip
+
+    @property
+    def place(self) -> Path:
+        """Where the files of the last case are."""
+        return self.folder / "case" / "here"
+
+    def _lay_out(self, case: Case) -> Path:
+        place = self.place
+        for old in (self.folder / "case").iterdir():
+            shutil.rmtree(old, ignore_errors=True)
+        place.mkdir()
+        for name, data in case.files.items():
+            path = place / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+        for name in ("stdout", "stderr"):
+            (self.folder / name).write_bytes(b"")
+        return place
+
+    def _ask(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
+        assert self._process is not None
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(json.dumps(request) + "\n")
+            self._process.stdin.flush()
+            told = self._answer(seconds)
+        except BrokenPipeError:
+            told = None
+        if told is not None:
+            answer: dict[str, Any] = told
+            return answer
+        late = self._process.poll() is None
+        self.stop()
+        return {"code": -9, "late": late, "seconds": seconds, "cpu_s": 0.0, "memory_mb": 0.0}
+
+    def _answer(self, seconds: float) -> Any:
+        assert self._process is not None
+        assert self._process.stdout is not None
+        ready, _, _ = select.select([self._process.stdout], [], [], seconds)
+        line = self._process.stdout.readline() if ready else ""
+        return json.loads(line) if line else None
+
+    def _memory_mb(self) -> float:
+        """Peak of the process and of all below it, Java among them, as Linux tells it."""
+        parents, peaks = {}, {}
+        for status in Path("/proc").glob("[0-9]*/status"):
+            with suppress(OSError, ValueError, IndexError):
+                text = status.read_text()
+                number = int(status.parent.name)
+                parents[number] = int(text.partition("PPid:")[2].split()[0])
+                peaks[number] = int(text.partition("VmHWM:")[2].split()[0]) / 1024
+        mine = {self._process.pid} if self._process is not None else set()
+        while more := {n for n, parent in parents.items() if parent in mine} - mine:
+            mine |= more
+        return sum(peaks.get(number, 0.0) for number in mine)
+
+
+def _contents(place: Path) -> dict[str, tuple[int, int]]:
+    """Size and time of everything at and beside the case's folder."""
+    found = {}
+    for path in place.parent.rglob("*"):
+        with suppress(OSError):
+            if not path.is_dir():
+                status = path.lstat()
+                found[os.path.relpath(path, place)] = (status.st_size, status.st_mtime_ns)
+    return found
+
+
+def _read(path: Path) -> bytes:
+    with suppress(OSError):
+        return path.read_bytes()
+    return b""

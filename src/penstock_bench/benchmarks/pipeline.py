@@ -1,0 +1,345 @@
+"""The telemetry pipeline: are its error bars true, is nothing lost, how does it grow."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from penstock.engines.spark.session import spark_session
+from penstock.engines.spark.standalone import standalone_cluster
+from penstock.errors import PenstockError
+from penstock.evaluate.capacity import capacity
+from penstock.telemetry.findings import Measured
+from penstock_bench.benchmarks.peer import aggregate_with_duckdb
+from penstock_bench.benchmarks.recordings import (
+    everywhere,
+    random_problem,
+    write_random_cases,
+    write_volume,
+)
+from penstock_bench.benchmarks.suite import Table
+from penstock_bench.synthetic import Faults, Noise, Recording, levels, write_json_lines
+from penstock_bench.synthetic.breakage import break_file
+
+#: ± this many standard errors is the interval the profile states.
+_INTERVAL = 1.96
+_TABLES = ("rates", "streams", "traffic", "places", "workers", "utilisation", "quarantine")
+
+
+class BenchmarkFailed(PenstockError):
+    """A run that the benchmark started ended badly."""
+
+
+# -- are the intervals true ------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=1)
+def _coverage(cases: int, seed: int) -> tuple[dict[str, float], dict[str, float], int]:
+    """Share of intervals that hold the truth, and their median width, by parameter."""
+    with tempfile.TemporaryDirectory() as folder:
+        truths = write_random_cases(Path(folder), cases, seed)
+        found = _build(folder)
+    inside: dict[str, list[bool]] = {"e": [], "met": [], "selectivity": []}
+    width: dict[str, list[float]] = {"e": [], "met": [], "selectivity": []}
+
+    def compare(name: str, value: float, error: float, truth: float) -> None:
+        inside[name].append(abs(value - truth) <= _INTERVAL * error)
+        width[name].append(2 * _INTERVAL * error / truth)
+
+    for fit in found.findings.fits:
+        if not fit.not_ready:
+            cost = truths[fit.topology].costs[fit.component, fit.machine_type]
+            compare("e", fit.e, fit.e_error, cost.e)
+            compare("met", fit.met, fit.met_error, cost.met)
+    real = {(t, s.source, s.target, s.name): s for t in truths for s in truths[t].streams}
+    for stream in found.findings.streams:
+        known = real[stream.topology, stream.source, stream.target, stream.name]
+        # An exact ratio without any scatter has an interval of no width; it counts when it is hit.
+        error = max(stream.selectivity_error or 0.0, 1e-9)
+        compare("selectivity", stream.selectivity or 0.0, error, known.selectivity)
+    pooled = [hit for hits in inside.values() for hit in hits]
+    shares = {name: float(np.mean(hits)) for name, hits in inside.items()}
+    shares["all"] = float(np.mean(pooled))
+    return shares, {name: float(np.median(w)) for name, w in width.items()}, len(pooled)
+
+
+def _build(folder: str, **session: Any) -> Measured:
+    from penstock.telemetry.pipeline import build_profile
+    from penstock.telemetry.source import open_source
+
+    with spark_session(**session) as spark:
+        return build_profile(spark, open_source(spark, folder))
+
+
+def coverage_table(cases: int, seed: int) -> Table:
+    shares, widths, parameters = _coverage(cases, seed)
+    rows = [[name, f"{100 * shares[name]:.1f} %", f"{100 * widths[name]:.2f} %"] for name in widths]
+    title = f"95 % intervals over {cases} random cases, {parameters} parameters"
+    return Table(title, ["parameter", "hold the truth", "median width"], rows)
+
+
+def coverage(cases: int, seed: int, repeats: int = 1) -> Iterator[float]:
+    """Share of all stated 95 % intervals that hold the truth."""
+    for _ in range(repeats):
+        yield _coverage(cases, seed)[0]["all"]
+
+
+def median_width(cases: int, seed: int, parameter: str, repeats: int = 1) -> Iterator[float]:
+    for _ in range(repeats):
+        yield 100 * _coverage(cases, seed)[1][parameter]
+
+
+# -- volume ----------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=4)
+def _volume_seconds(records: int, components: int, types: int) -> tuple[float, float, int]:
+    """Seconds of the pipeline, of DuckDB for the same aggregations on the same files, and costs."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place) / "telemetry"
+        write_volume(folder, records, components, types)
+        began = time.monotonic()
+        # Deep in a random topology some components get too few tuples for a cost: refused, rightly.
+        store = str(Path(place) / "tables")
+        answer = _profile(folder, "--store", store, "--driver-memory", "4g", "--partial")
+        ours = time.monotonic() - began
+        began = time.monotonic()
+        aggregate_with_duckdb(folder)
+        return ours, time.monotonic() - began, int(answer["quality"]["costs_known"])
+
+
+def _profile(folder: Path, *options: str) -> dict[str, Any]:
+    """Run ``penstock profile`` as a user would, and give back what it prints."""
+    command = [sys.executable, "-m", "penstock", "profile", str(folder), "--json", *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise BenchmarkFailed(
+            f"penstock profile ended with {done.returncode}: {done.stderr[-800:]}"
+        )
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+def volume_table(records: int, components: int, types: int) -> Table:
+    rows = []
+    for size in (records // 2, records):
+        ours, duckdb, known = _volume_seconds(size, components, types)
+        rows.append(
+            [f"{size:,}", f"{ours:.0f} s", f"{size / ours:,.0f}", str(known), f"{duckdb:.0f} s",
+             f"{ours / duckdb:.1f}"]
+        )  # fmt: skip
+    title = f"Profile and traffic of {components} components × {types} machine types, 2 cores, 4 GB"
+    columns = [
+        "samples", "pipeline", "samples/s", "costs sure enough", "the aggregations alone in DuckDB",
+        "ratio",
+    ]  # fmt: skip
+    return Table(title, columns, rows)
+
+
+def doubling(records: int, components: int, types: int, repeats: int = 1) -> Iterator[float]:
+    """How many times as long twice the samples take."""
+    for _ in range(repeats):
+        half = _volume_seconds(records // 2, components, types)[0]
+        yield _volume_seconds(records, components, types)[0] / half
+
+
+def beside_duckdb(records: int, components: int, types: int, repeats: int = 1) -> Iterator[float]:
+    """How many times as long as DuckDB, which neither checks, cleans, fits nor keeps tables."""
+    for _ in range(repeats):
+        ours, peer, _ = _volume_seconds(records, components, types)
+        yield ours / peer
+
+
+# -- nothing lost, nothing twice -------------------------------------------------------------------
+
+
+def _small_recording(windows: int, seed: int) -> Recording:
+    problem = random_problem("killed", 5, 3, seed)
+    placement = everywhere(problem)
+    rng = np.random.default_rng(seed)
+    return Recording(
+        problem=problem,
+        placement=placement,
+        scale=levels(capacity(problem, placement).scale, windows, rng),
+        noise=Noise(cpu_relative=0.05),
+        faults=Faults(duplicates=0.02, out_of_order=0.05, late=0.05),
+        worker_cpu_points=4.0,
+    )
+
+
+def killed_differences(
+    kills: int, seed: int, latest_s: float = 40.0, repeats: int = 1
+) -> Iterator[float]:
+    """Rows by which the tables of a follower killed again and again differ from an undisturbed one.
+
+    Files arrive while it runs; each kill -9 hits it at a random moment of its work.
+    """
+    for repeat in range(repeats):
+        rng = np.random.default_rng([seed, repeat])
+        with tempfile.TemporaryDirectory() as place:
+            ready, arriving = Path(place) / "ready", Path(place) / "arriving"
+            written = write_json_lines(_small_recording(240, seed), ready, rng, files=kills + 2)
+            arriving.mkdir()
+            store = Path(place) / "tables"
+            for number, path in enumerate(written.paths[:-1]):
+                _deliver(path, arriving)
+                if number:
+                    _follow_and_kill(arriving, store, float(rng.uniform(6, latest_s)))
+            _deliver(written.paths[-1], arriving)
+            _profile(arriving, "--store", str(store))
+            undisturbed = Path(place) / "undisturbed"
+            _profile(arriving, "--store", str(undisturbed))
+            yield float(different_rows(store, undisturbed))
+
+
+def _deliver(path: Path, folder: Path) -> None:
+    hidden = folder / f".{path.name}"
+    hidden.write_bytes(path.read_bytes())
+    hidden.rename(folder / path.name)
+
+
+def _follow_and_kill(folder: Path, store: Path, after_s: float) -> None:
+    command = [sys.executable, "-m", "penstock", "profile", str(folder), "--follow",
+               "--every", "0.5", "--store", str(store)]  # fmt: skip
+    process = subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+    )
+    time.sleep(after_s)
+    # Driver and Java together: the worst that can happen.
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def different_rows(one: Path, other: Path) -> int:
+    """Rows of all tables of two stores that are not in both, equally often, to nine digits."""
+    total = 0
+    for table in _TABLES:
+        here, there = rows(one, table), rows(other, table)
+        total += ((here - there) + (there - here)).total()
+    return total
+
+
+def rows(store: Path, table: str) -> Counter[str]:
+    """The rows of a table as its newest commit has them; sums of floats rounded."""
+    import pyarrow.parquet as pq
+
+    newest = max((store / "manifest").glob("*.json"))
+    parts: dict[str, str] = json.loads(newest.read_text())["parts"].get(table, {})
+    found: Counter[str] = Counter()
+    for folder in parts.values():
+        for file in sorted((store / folder).rglob("*.parquet")):
+            for row in pq.ParquetFile(file).read().to_pylist():
+                found[json.dumps(_rounded(row), sort_keys=True, default=str)] += 1
+    return found
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return float(f"{value:.9g}")
+    if isinstance(value, dict):
+        return {name: _rounded(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return sorted((_rounded(inner) for inner in value), key=str)
+    return value
+
+
+# -- broken records --------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=2)
+def _broken(records: int, share: float, seed: int) -> tuple[int, int, int]:
+    """Good records not used, bad ones not set aside for the right reason, ways of breaking."""
+    rng = np.random.default_rng(seed)
+    with tempfile.TemporaryDirectory() as place:
+        folder, store = Path(place) / "telemetry", Path(place) / "tables"
+        folder.mkdir()
+        recording = _small_recording(records // 15, seed)
+        clean = Recording(**{**_fields(recording), "faults": Faults()})
+        written = write_json_lines(clean, Path(place) / "good", rng)
+        made = break_file(written.paths[0], folder / "some-broken.jsonl", share, rng)
+        answer = _profile(folder, "--store", str(store), "--partial", "--driver-memory", "4g")
+        expected = made.expected
+        found: Counter[tuple[str, str]] = Counter()
+        for line, count in rows(store, "quarantine").items():
+            row = json.loads(line)
+            found[row["reason"], row["field"]] += count
+        wrong = Counter({(r.value, f): n for (r, f), n in expected.items()})
+        misjudged = ((wrong - found) + (found - wrong)).total()
+        return made.good - answer["quality"]["kept"], misjudged, len(expected)
+
+
+def _fields(recording: Recording) -> dict[str, Any]:
+    return {name: getattr(recording, name) for name in recording.__dataclass_fields__}
+
+
+def good_not_used(records: int, share: float, seed: int, repeats: int = 1) -> Iterator[float]:
+    for _ in range(repeats):
+        yield abs(_broken(records, share, seed)[0])
+
+
+def bad_misjudged(records: int, share: float, seed: int, repeats: int = 1) -> Iterator[float]:
+    """Broken records that are not in quarantine with the right reason and field."""
+    for _ in range(repeats):
+        yield _broken(records, share, seed)[1]
+
+
+# -- a cluster -------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=2)
+def _on_cluster(records: int, components: int, types: int) -> tuple[float, float, int]:
+    """Seconds with one and with two workers of one core, and rows that differ from local Spark."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place) / "telemetry"
+        write_volume(folder, records, components, types)
+        seconds = []
+        for workers in (1, 2):
+            with standalone_cluster(workers, memory_mb=1800) as cluster:
+                began = time.monotonic()
+                _profile_on(cluster.master, folder, Path(place) / f"workers-{workers}")
+                seconds.append(time.monotonic() - began)
+        local = Path(place) / "local"
+        _profile(folder, "--store", str(local))
+        differ = different_rows(local, Path(place) / "workers-2")
+        return seconds[0], seconds[1], differ
+
+
+def _profile_on(master: str, folder: Path, store: Path) -> None:
+    # For a few cores; Spark's 200 is for hundreds.
+    few = "spark.sql.shuffle.partitions=4"
+    _profile(folder, "--store", str(store), "--partial", "--master", master, "--config", few)
+
+
+def cluster_table(records: int, components: int, types: int) -> Table:
+    one, two, _ = _on_cluster(records, components, types)
+    rows_ = [["1", f"{one:.0f} s"], ["2", f"{two:.0f} s"]]
+    title = f"Standalone cluster on this machine, {records:,} samples"
+    return Table(title, ["workers of one core", "time"], rows_)
+
+
+def cluster_differences(
+    records: int, components: int, types: int, repeats: int = 1
+) -> Iterator[float]:
+    """Rows of the tables made by two workers that local Spark does not make."""
+    for _ in range(repeats):
+        yield _on_cluster(records, components, types)[2]
+
+
+def second_worker_gain(
+    records: int, components: int, types: int, repeats: int = 1
+) -> Iterator[float]:
+    for _ in range(repeats):
+        one, two, _ = _on_cluster(records, components, types)
+        yield one / two

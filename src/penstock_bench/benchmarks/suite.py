@@ -1,0 +1,215 @@
+"""A suite is a YAML file: what to measure, how often, and the goal it must hold."""
+
+from __future__ import annotations
+
+import inspect
+import statistics
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from penstock.errors import InputError, PenstockError, UnknownNameError
+from penstock.files.document import read_document
+
+#: A measure yields one value per repeat.
+Measure = Callable[..., Iterator[float]]
+
+#: The median unless the suite says: one slow run on a busy machine is not the code's fault.
+_STATISTICS: dict[str, Callable[[list[float]], float]] = {
+    "median": statistics.median,
+    "least": min,
+    "most": max,
+}
+#: What a suite says of what is left out of its quick form.
+_SKIP = "skip"
+_SUITES = Path(str(files("penstock_bench.benchmarks"))) / "suites"
+
+
+@dataclass(frozen=True)
+class Result:
+    """One benchmark's figure beside its goal; ``holds`` is ``None`` where there is no goal."""
+
+    name: str
+    value: float
+    unit: str
+    least: float
+    most: float
+    repeats: int
+    #: ``at_most`` or ``at_least`` and a number, or nothing.
+    direction: str
+    goal: float | None
+
+    @property
+    def holds(self) -> bool | None:
+        if self.goal is None:
+            return None
+        return self.value <= self.goal if self.direction == "at_most" else self.value >= self.goal
+
+    @property
+    def goal_text(self) -> str:
+        if self.goal is None:
+            return ""
+        return f"{'≤' if self.direction == 'at_most' else '≥'} {self.goal:g}"
+
+    @property
+    def cells(self) -> list[str]:
+        """The row of a table that people read."""
+        held = {True: "yes", False: "NO", None: ""}[self.holds]
+        spread = f"{self.least:.4g} … {self.most:.4g}"
+        return [self.name, f"{self.value:.4g}", self.unit, spread, self.goal_text, held]
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "name": self.name,
+            "value": self.value,
+            "unit": self.unit,
+            "goal": self.goal,
+            "direction": self.direction,
+            "holds": self.holds,
+            "least": self.least,
+            "most": self.most,
+            "repeats": self.repeats,
+        }
+
+
+@dataclass(frozen=True)
+class Table:
+    """Figures that are read side by side rather than held against a goal."""
+
+    title: str
+    columns: list[str]
+    rows: list[list[str]]
+
+    def to_dict(self) -> dict[str, object]:
+        return {"title": self.title, "columns": self.columns, "rows": self.rows}
+
+    def to_markdown(self) -> str:
+        lines = [self.columns, ["---"] * len(self.columns), *self.rows]
+        body = "\n".join("| " + " | ".join(line) + " |" for line in lines)
+        return f"### {self.title}\n\n{body}\n"
+
+
+#: Columns of results held against their goals.
+RESULT_COLUMNS = ["benchmark", "value", "unit", "spread", "goal", "holds"]
+
+
+@dataclass
+class Report:
+    """What a suite found."""
+
+    results: list[Result]
+    tables: list[Table]
+    #: What could not be measured, and why.
+    failures: list[str]
+    #: By Ctrl-C, before everything was measured.
+    interrupted: bool = False
+
+    @property
+    def holds(self) -> bool:
+        return not self.failures and all(result.holds is not False for result in self.results)
+
+
+def suite_names() -> list[str]:
+    return sorted(path.stem for path in _SUITES.glob("*.yaml"))
+
+
+def run_suite(
+    name: str,
+    *,
+    quick: bool = False,
+    only: str = "",
+    settings: Mapping[str, Any] | None = None,
+    progress: Callable[[str], None] = lambda _text: None,
+) -> Report:
+    """Run every table and benchmark of a suite whose name has ``only`` in it, in order.
+
+    One that fails is told and counted; the others are not lost with it. Nor are they with Ctrl-C.
+    ``settings`` go before what the suite says, where a measure takes them.
+    """
+    if name not in suite_names():
+        raise UnknownNameError("benchmark suite", name, suite_names())
+    suite: Any = read_document(_SUITES / f"{name}.yaml").value
+    report = Report([], [], [])
+    try:
+        for entry in (*_entries(suite, "tables", quick), *_entries(suite, "benchmarks", quick)):
+            if only in _title(entry):
+                entry["with"] = entry.get("with", {}) | _taken(entry, settings or {})
+                _add(report, entry, quick, progress)
+    except KeyboardInterrupt:
+        report.interrupted = True
+    if only and not (report.interrupted or report.tables or report.results or report.failures):
+        names = [entry["name"] for entry in suite["benchmarks"]]
+        raise UnknownNameError(f"benchmark of {name} with this in its name", only, names)
+    return report
+
+
+def _taken(entry: dict[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the settings that the measure of an entry takes."""
+    if not settings:
+        return {}
+    names = inspect.signature(_measure(entry)).parameters
+    return {name: value for name, value in settings.items() if name in names}
+
+
+def _title(entry: dict[str, Any]) -> str:
+    """A benchmark has a name; a table is known by what it is called with."""
+    words = " ".join(str(value) for value in entry.get("with", {}).values())
+    return str(entry.get("name", f"{entry['measure'].replace('_', ' ')} {words}"))
+
+
+def _add(
+    report: Report, entry: dict[str, Any], quick: bool, progress: Callable[[str], None]
+) -> None:
+    progress(_title(entry))
+    try:
+        if "name" in entry:
+            found = _run(entry, quick)
+            report.results.append(found)
+            progress(f"  {found.value:.4g} {found.unit} {found.goal_text}")
+        else:
+            report.tables.append(_measure(entry)(**entry.get("with", {})))
+    except InputError:
+        raise  # what is missing on this machine is missing for all
+    except PenstockError as error:
+        report.failures.append(f"{_title(entry)}: {error}")
+        progress(f"  could not be measured: {error}")
+
+
+def _entries(suite: dict[str, Any], kind: str, quick: bool) -> Iterator[dict[str, Any]]:
+    """Tables or benchmarks, each with its module and what it is to be called with."""
+    for entry in suite.get(kind, []):
+        shorter = entry.get("quick") if quick else None
+        if shorter == _SKIP:
+            continue
+        found = {"module": suite["module"], **entry}
+        yield found | {"with": shorter} if shorter is not None else found
+
+
+def _measure(entry: dict[str, Any]) -> Callable[..., Any]:
+    found: Callable[..., Any] = getattr(
+        import_module(f"penstock_bench.benchmarks.{entry['module']}"), entry["measure"]
+    )
+    return found
+
+
+def _run(entry: dict[str, Any], quick: bool) -> Result:
+    measure: Measure = _measure(entry)
+    repeats = entry.get("repeats", 1)
+    if quick:
+        repeats = min(repeats, 3)
+    values = list(measure(repeats=repeats, **entry.get("with", {})))
+    goal: dict[str, float] = entry.get("goal", {})
+    direction, limit = next(iter(goal.items()), ("", None))
+    return Result(
+        name=entry["name"],
+        value=_STATISTICS[entry.get("statistic", "median")](values),
+        unit=entry["unit"],
+        least=min(values),
+        most=max(values),
+        repeats=len(values),
+        direction=direction,
+        goal=limit,
+    )

@@ -1,0 +1,1 @@
+"""Verbs of the command line that appear when this distribution is installed."""

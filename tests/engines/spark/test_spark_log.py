@@ -1,0 +1,76 @@
+"""Where Spark's output goes, and what its failures come out as; no Java is started."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from py4j.protocol import Py4JNetworkError
+
+from penstock.engines.spark.spark_log import SparkLog, failures_name_the_log, start_java
+from penstock.telemetry.spark_errors import SparkFailed
+
+
+def test_a_log_of_the_callers_stays_and_one_of_our_own_only_if_it_is_kept(tmp_path: Path) -> None:
+    named = SparkLog.at(tmp_path / "run" / "spark.log")
+    own, kept = SparkLog.at(None), SparkLog.at(None)
+    assert kept.keep() == f"Spark's log is {kept.path}"
+    for log in (named, own, kept):
+        log.remove_unless_kept()
+    assert [log.path.exists() for log in (named, own, kept)] == [True, False, True]
+    kept.path.unlink()
+
+
+def test_the_last_line_of_a_log_is_no_line_of_a_stack_trace(tmp_path: Path) -> None:
+    log = SparkLog.at(tmp_path / "spark.log")
+    assert log.last_line == "it said nothing"
+    log.path.write_text("Invalid maximum heap size\n\n\tat java.base/java.lang.Thread.run\n")
+    assert log.last_line == "Invalid maximum heap size"
+
+
+def test_a_java_that_went_away_is_a_failure_of_one_line() -> None:
+    with pytest.raises(SparkFailed) as told, failures_name_the_log():
+        raise Py4JNetworkError("Answer from Java side is empty")
+    assert str(told.value).startswith("Spark failed: Answer from Java side is empty")
+    assert "\n" not in str(told.value)
+
+
+def test_an_interruption_that_breaks_off_the_talk_with_java_is_no_failure_of_spark() -> None:
+    def interrupted() -> None:
+        try:
+            raise KeyboardInterrupt
+        finally:
+            raise Py4JNetworkError("Answer from Java side is empty")
+
+    def explained() -> None:
+        try:
+            interrupted()
+        except Py4JNetworkError as error:
+            raise SparkFailed("Spark gave up") from error
+
+    with pytest.raises(KeyboardInterrupt), failures_name_the_log():
+        interrupted()
+    with pytest.raises(KeyboardInterrupt), failures_name_the_log():
+        explained()
+
+
+def test_ctrl_c_while_java_starts_acts_when_java_has_told_its_port(tmp_path, monkeypatch) -> None:
+    """Before that PySpark forgets the Java that it has started, and nobody ends it."""
+    told: list[str] = []
+
+    def launch_gateway(_conf, _options):
+        os.kill(os.getpid(), signal.SIGINT)
+        told.append("port")
+
+    monkeypatch.setattr("pyspark.SparkContext._gateway", None)
+    monkeypatch.setattr("pyspark.java_gateway.launch_gateway", launch_gateway)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            start_java({}, tmp_path / "spark.log")
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert told == ["port"]

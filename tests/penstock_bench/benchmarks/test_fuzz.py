@@ -1,0 +1,256 @@
+"""A minute of ``penstock bench fuzz``, and that it finds what it looks for."""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from penstock.files.document import document_of
+from penstock.files.store import load
+from penstock_bench.benchmarks.fuzz import campaign, drawing, fork_server, kills
+from penstock_bench.benchmarks.fuzz.campaign import Campaign
+from penstock_bench.benchmarks.fuzz.drawing import Case, draw, written
+from penstock_bench.benchmarks.fuzz.emit import Pairs, Raw, emit
+from penstock_bench.benchmarks.fuzz.failures import Failures
+from penstock_bench.benchmarks.fuzz.judge import Fault, judge
+from penstock_bench.benchmarks.fuzz.minimise import minimise
+from penstock_bench.benchmarks.fuzz.mutations import mutate_bytes, mutate_document
+from penstock_bench.benchmarks.fuzz.originals import sets_of_files
+from penstock_bench.benchmarks.fuzz.server import PLAIN, Limits, Outcome, Server, Way
+from penstock_bench.benchmarks.fuzz.verbs import ONLY_REFUSED, SPARK, STORM, Verb, verbs_from
+
+SEED = 2
+
+
+@pytest.fixture(scope="module")
+def sets():
+    return list(sets_of_files(SEED, 3))
+
+
+@pytest.fixture(scope="module")
+def verbs() -> tuple[Verb, ...]:
+    return verbs_from(fork_server.verbs())
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with Server(tmp_path_factory.mktemp("server"), Way.FORK) as running:
+        yield running
+
+
+def case_of(verbs, *arguments: str, **files: bytes) -> Case:
+    verb = next(v for v in verbs if v.name == arguments[0])
+    return Case(0, verb, arguments, files, tuple(files), {})
+
+
+def ended(code: int = 0, out: bytes = b"", err: bytes = b"", **more) -> Outcome:
+    plain = Outcome(Way.FORK, code, False, 0.1, 0.1, 100.0, out, err, ())
+    return replace(plain, **more)
+
+
+# -- a bounded run ---------------------------------------------------------------------------------
+
+
+def test_dozens_of_fuzzed_commands_end_as_they_should(tmp_path, capsys):
+    failures = Failures(tmp_path, SEED)
+    found = Campaign(SEED, 80, None, failures, with_spark=False, jobs=1, random_problems=4).run()
+    assert found.totals.done == 80
+    assert failures.counts == {}
+    assert "making the files" in capsys.readouterr().err
+
+
+def test_a_seed_and_a_number_are_the_same_case_again(verbs, sets):
+    for number in range(30):
+        assert draw(SEED, number, verbs, sets) == draw(SEED, number, verbs, sets)
+    assert draw(SEED, 0, verbs, sets) != draw(SEED + 1, 0, verbs, sets)
+
+
+def test_every_verb_and_every_option_of_the_parser_is_tried(verbs, sets):
+    for verb in verbs:
+        untried = {p.options[0] for p in verb.parameters if p.options}
+        rng = Random(verb.name)
+        for _ in range(3000):
+            if not untried:
+                break
+            options = drawing._options(rng, verb, sets[0], rng.choice(list(drawing.Care)))
+            untried -= {word.partition("=")[0] for word in options}
+        assert (verb.name, untried) == (verb.name, set())
+    drawn = {draw(SEED, number, verbs, sets).verb.name for number in range(800)}
+    # Those that only refuse or start Java come once in hundreds.
+    assert {v.name for v in verbs} - drawn <= ONLY_REFUSED | SPARK | STORM
+
+
+def test_what_is_written_of_verbs_is_true_of_the_parser(verbs):
+    assert {v.name for v in verbs} >= SPARK | ONLY_REFUSED
+
+
+def test_the_files_that_all_starts_from_are_valid(sets):
+    kinds = {file.kind for files in sets for file in files.values()}
+    assert len(kinds) >= 15
+    for files in sets:
+        for name, file in files.items():
+            if file.kind in ("topology", "cluster", "profile", "plan", "terms", "simulation"):
+                load(document_of(file.document, name).value)
+
+
+# -- damage ----------------------------------------------------------------------------------------
+
+
+def test_damage_keeps_the_document_it_starts_from(sets):
+    document = sets[0]["plan.json"].document
+    before = json.dumps(document)
+    changed = [mutate_document(Random(i), document) for i in range(50)]
+    assert json.dumps(document) == before
+    assert sum(emit(c, yaml=False) != emit(document, yaml=False) for c in changed) > 40
+
+
+def test_what_no_careful_writer_writes_can_be_written():
+    text = emit({"a": Pairs([("b", 1), ("b", Raw("1e999"))]), "c": float("nan")}, yaml=True)
+    assert text.split() == ['{', '"a":', '{', '"b":', '1,', '"b":', '1e999', '},', '"c":', '.nan', '}']  # fmt: skip  # noqa: E501
+
+
+def test_bytes_are_damaged_in_many_ways():
+    made = {mutate_bytes(Random(i), b"name: a\nworkers: 1\n") for i in range(100)}
+    assert len(made) > 60
+    assert b"" in made
+
+
+# -- judging ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("outcome", "kind"),
+    [
+        (ended(70, err=b"this is a bug in penstock 1: x\n"), "says that it is a bug"),
+        (ended(1, err=b"Traceback (most recent call last)\nKeyError: 1\n"), "a traceback"),
+        (ended(0, err=b"x.py:1: RuntimeWarning: overflow\n"), "a warning of Python's"),
+        (ended(9), "exit 9"),
+        (ended(1), "fails without a word"),
+        (ended(-9, cpu_s=10.0, late=True), "hang"),
+        (ended(0, cpu_s=10.5), "hang"),
+        (ended(0, seconds=11.0, cpu_s=0.1), "hang"),
+        (ended(0, memory_mb=1025.0), "memory"),
+        (ended(1, err=b"error: not enough memory for this input\n"), "ran out of memory"),
+        (ended(1, err=b"error: \x1b[31m: no such file\n"), "control character on stderr"),
+        (ended(0, out=b"rate  nan\n"), "not a number on stdout"),
+    ],
+)
+def test_what_must_not_happen_is_seen(verbs, tmp_path, outcome, kind):
+    found = judge(case_of(verbs, "show", "plan.json"), outcome, PLAIN, tmp_path)
+    assert [fault.kind for fault in found] == [kind]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        (b'{"format": "x", "version": 1, "a": NaN}', "no JSON"),
+        (b'{"format": "x", "version": 1}{}', "no JSON"),
+        (b'{"a": 1}', "JSON without a format"),
+    ],
+)
+def test_json_that_is_none_is_seen(verbs, tmp_path, text, kind):
+    found = judge(case_of(verbs, "show", "p", "--json"), ended(out=text), PLAIN, tmp_path)
+    assert [fault.kind for fault in found] == [kind]
+
+
+def test_a_plan_that_promises_too_much_is_seen(verbs, sets, tmp_path):
+    document = json.loads(json.dumps(sets[0]["plan.json"].document))
+    (tmp_path / "made.json").write_text(json.dumps(document))
+    outcome = ended(written=("made.json",))
+    case = case_of(verbs, "plan", "linear")
+    assert judge(case, outcome, PLAIN, tmp_path) == []
+    document["predicted"]["scale"] *= 1.01
+    document["predicted"]["bound_scale"] *= 2
+    (tmp_path / "made.json").write_text(json.dumps(document))
+    (fault,) = judge(case, outcome, PLAIN, tmp_path)
+    assert fault.kind == "wrong plan"
+
+
+def test_files_outside_the_folder_and_hidden_ones_are_seen(verbs, tmp_path):
+    outcome = ended(written=("../up.yaml", ".made.json.x1"))
+    found = judge(case_of(verbs, "plan", "linear"), outcome, PLAIN, tmp_path)
+    assert [f.kind for f in found] == ["writes outside its folder", "leaves a hidden file"]
+
+
+# -- running ---------------------------------------------------------------------------------------
+
+
+def test_a_fork_and_a_process_of_its_own_say_the_same(server):
+    case = case_of(server.verbs, "schedulers", "--json")
+    fork, own = server.run(case, PLAIN), server.run(case, PLAIN, own_process=True)
+    assert (fork.way, own.way) == (Way.FORK, Way.OWN)
+    assert (fork.code, fork.stdout) == (own.code, own.stdout) == (0, own.stdout)
+    assert json.loads(fork.stdout)["format"]
+
+
+def test_what_a_command_writes_is_told_and_gone_for_the_next(server):
+    plan = case_of(server.verbs, "plan", "linear", "-s", "default", "-o", "made.json")
+    assert server.run(plan, PLAIN).written == ("made.json",)
+    assert server.run(case_of(server.verbs, "show", "made.json"), PLAIN).code == 1
+
+
+def test_a_command_over_its_limits_is_ended_and_said_to_be(server):
+    case = case_of(server.verbs, "plan", "diamond", "-c", "nasiri-large")
+    short, tight = Limits(0.1, 1024.0), Limits(10.0, 50.0)
+    assert judge(case, server.run(case, short), short, server.place)[0].kind == "hang"
+    assert judge(case, server.run(case, tight), tight, server.place)[0].kind == "memory"
+    assert server.run(case, PLAIN).code == 0
+
+
+def test_a_failure_is_kept_with_all_it_takes_to_see_it_again(verbs, tmp_path):
+    failures = Failures(tmp_path, SEED)
+    case = case_of(verbs, "show", "my plan.json", **{"my plan.json": b"{}"})
+    fault = Fault("a traceback", "KeyError: 1")
+    places = [failures.keep(replace(case, number=i), fault, ended(70)) for i in range(5)]
+    assert [p is not None for p in places] == [True, True, True, False, False]
+    assert failures.counts == {"show: a traceback: KeyError: #": 5}
+    (place, command) = failures.first["show: a traceback: KeyError: #"]
+    assert command == "penstock show 'my plan.json'"
+    assert (place / "files" / "my plan.json").read_bytes() == b"{}"
+    assert "penstock show 'my plan.json'" in (place / "command.sh").read_text()
+    assert "seed 2, case 0" in (place / "what.txt").read_text()
+
+
+def test_a_failure_is_made_smaller(verbs, sets):
+    files = {name: written(file, name) for name, file in sets[0].items()}
+    files |= {"plan.json": b"a\nb\nbad\nc\n", "cluster.yaml": b"damaged"}
+    arguments = ("show", "plan.json", "--json", "--offered", "1")
+    verb = next(v for v in verbs if v.name == "show")
+    case = Case(0, verb, arguments, files, ("plan.json", "cluster.yaml"), sets[0])
+    smaller = minimise(case, lambda c: b"bad\n" in c.files.get("plan.json", b""))
+    assert smaller.arguments == ("show",)
+    assert smaller.damaged == ("plan.json",)
+    assert smaller.files["plan.json"] == b"bad\n"
+
+
+def test_ctrl_c_keeps_what_was_found(sets, tmp_path, monkeypatch):
+    def interrupted(self, threads: list[threading.Thread]) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Campaign, "_wait", interrupted)
+    monkeypatch.setattr(campaign, "sets_of_files", lambda *_: sets)
+    monkeypatch.setattr(campaign._Work, "threads", lambda _: [])
+    monkeypatch.setattr(campaign, "FOLDER", tmp_path)
+    campaign._campaign.cache_clear()
+    table = campaign.commands_run(10**6, SEED)
+    assert "interrupted" in table.title
+    with pytest.raises(KeyboardInterrupt):
+        campaign.failures_found(10**6, SEED)
+    campaign._campaign.cache_clear()
+
+
+# -- kills -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.spark
+def test_a_follower_killed_at_random_moments_loses_nothing():
+    assert list(kills.killed_pipeline(kills=2, seed=3)) == [0.0]
+
+
+@pytest.mark.spark
+def test_a_sweep_killed_at_a_random_moment_goes_on_to_the_same_table():
+    assert list(kills.killed_sweep(kills=1, seed=3)) == [0.0]

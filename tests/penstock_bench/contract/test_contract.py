@@ -1,0 +1,13 @@
+"""Every registered scheduler keeps the contract that ships with the package."""
+
+from penstock.schedulers import registered
+from penstock_bench.contract import SchedulerContract
+from penstock_bench.contract.problems import LARGE
+
+#: An exact search keeps the same contract on few instances, and is not tried where it takes long.
+SMALLER = {"optimal": {"parameters": {"per_machine": 2}, "without": LARGE}}
+
+for name, entry in registered().items():
+    if entry.scheduler is not None:
+        members = {"scheduler": entry.scheduler, **SMALLER.get(name, {})}
+        globals()[f"Test_{name}"] = type(f"Test_{name}", (SchedulerContract,), members)
