@@ -80,16 +80,16 @@ parameters, choice of form, how far plans and machine types are drawn to each ot
 left-out vectors choose (inside the training rows, in all 148 folds) adds to eq. 5:
 
 - tuples that stay in their worker are not serialised; how many do follows from how Storm's default
-  scheduler deals executors in turn (`penstock_bench/pdsp/locality.py`; inferred, as placement was not
-  recorded)
+  scheduler deals executors in turn (`penstock_bench/pdsp/locality.py`; inferred, as placement was
+  not recorded)
 - executors that wait for input spin; under back-pressure they spin more or less, by plan
 - producers and brokers on the same nodes cost CPU for what is offered. This uses the offered rate
   beside the measured one; the row "not knowing what was offered" does without
 - a node near full load measures less than the sum of its parts
 
 Each plan, machine type and pair of both has its own e and met, drawn to each other as far as the
-data say so (`penstock_bench/pdsp/shrinkage.py`). Two runs of one vector differ by 4.4 % in the median,
-so a perfect model would still be off by about 3 % (that divided by √2).
+data say so (`penstock_bench/pdsp/shrinkage.py`). Two runs of one vector differ by 4.4 % in the
+median, so a perfect model would still be off by about 3 % (that divided by √2).
 
 **Saturated throughput**: the Universal Scalability Law with one exponent more. A plan's shape is
 shared by the machine types, and what the law leaves over is smoothed over the number of instances.
