@@ -4,7 +4,8 @@
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -40,6 +41,25 @@ def spark() -> Iterator["SparkSession"]:
 
     with spark_session("local[2]", driver_memory="1g", config=_SMALL_JOBS, short=True) as session:
         yield session
+
+
+@pytest.fixture
+def run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, str, str]]:
+    """Run a command in an empty folder of its own: its exit code, stdout and stderr."""
+    from penstock.cli.main import main
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PENSTOCK_HISTORY", str(tmp_path / "history"))
+
+    def run(command: str, *more: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as left:
+            main([*command.split(), *more])
+        streams = capsys.readouterr()
+        return int(left.value.code or 0), streams.out, streams.err
+
+    return run
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -1,4 +1,4 @@
-"""The command line in an empty folder of its own, and plans to look at."""
+"""Plans and telemetry to look at."""
 
 from __future__ import annotations
 
@@ -8,23 +8,7 @@ import numpy as np
 import pytest
 
 from penstock import app
-from penstock.cli.main import main
 from penstock_bench.synthetic import Noise, Recording, levels, write_json_lines
-
-
-@pytest.fixture
-def run(tmp_path, monkeypatch, capsys):
-    """Run a command: its exit code, stdout and stderr."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PENSTOCK_HISTORY", str(tmp_path / "history"))
-
-    def run(command: str, *more: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as left:
-            main([*command.split(), *more])
-        streams = capsys.readouterr()
-        return int(left.value.code or 0), streams.out, streams.err
-
-    return run
 
 
 @pytest.fixture

@@ -108,7 +108,11 @@ def test_broken_third_party_scheduler_is_reported_and_not_fatal(monkeypatch):
         importlib.metadata.EntryPoint("good", "json:dumps", SCHEDULER_GROUP),
         importlib.metadata.EntryPoint("broken", "no_such_module:Scheduler", SCHEDULER_GROUP),
     ]
-    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: entries)
+    monkeypatch.setattr(
+        importlib.metadata,
+        "entry_points",
+        lambda group: entries if group == SCHEDULER_GROUP else [],
+    )
     checks = examine({})
     assert named(checks, "scheduler good").ok
     broken = named(checks, "scheduler broken")

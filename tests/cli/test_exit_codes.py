@@ -185,7 +185,7 @@ def test_a_search_without_time_for_a_plan_is_1(run, monkeypatch):
         outcome = Outcome(None, (Shortfall("cpu_points", 1, 0),), interrupted=True)
         return Planned(scheduler, problem, None, outcome, None, None, 0.0)
 
-    monkeypatch.setattr(plan_module.api, "plan", late)
+    monkeypatch.setattr(plan_module.app, "plan", late)
     assert run("plan -s hetero -e linear") == (1, "", "hetero was stopped before it had a plan\n")
 
 
@@ -193,7 +193,7 @@ def test_our_own_bug_is_70_and_says_how_to_report_it(run, monkeypatch):
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("boom")
 
-    monkeypatch.setattr(plan_module.api, "plan", broken)
+    monkeypatch.setattr(plan_module.app, "plan", broken)
     code, out, err = run("plan -s hetero -e linear")
     assert (code, out) == (70, "")
     assert "this is a bug in penstock" in err
@@ -207,5 +207,5 @@ def test_too_little_memory_is_1(run, monkeypatch):
     def hungry(*_: object, **__: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(plan_module.api, "plan", hungry)
+    monkeypatch.setattr(plan_module.app, "plan", hungry)
     assert run("plan -s hetero -e linear") == (1, "", "error: not enough memory for this input\n")

@@ -50,10 +50,10 @@ SHORTER = (
     (r"profile .*--follow", "--seconds 1 --every 1"),
 )
 _HERE = "tests/docs/test_storm_lab.py"
-_FUZZ = "tests/bench/test_fuzz.py"
+_FUZZ = "tests/penstock_bench/benchmarks/test_fuzz.py"
 _LAB_TEST = "tests/cli/test_run.py::test_a_lab_comes_up_is_shown_and_goes_down"
 _SWEEP_TEST = (
-    "tests/sweep/test_sweep.py::"
+    "tests/app/test_sweeps.py::"
     "test_a_cluster_of_two_workers_makes_the_table_that_this_process_makes"
 )
 _UNDER_A_PLAN = "tests/engines/test_spark_lab.py::test_a_run_under_a_plan"
