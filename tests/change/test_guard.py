@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from tests.engines.fake_storm import FakeStorm
+from tests.engines.storm.fake_storm import FakeStorm
 
 from penstock.change.guard import differences, stale
 from penstock.change.in_force import plan_in_force

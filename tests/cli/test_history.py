@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.engines.fake_storm import FakeStorm
+from tests.engines.storm.fake_storm import FakeStorm
 
 from penstock.cli import storm_options
 from penstock.engines.lab import keeper

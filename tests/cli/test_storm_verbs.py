@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.engines.fake_storm import FakeStorm
+from tests.engines.storm.fake_storm import FakeStorm
 
 from penstock.cli import storm_options
 from penstock.files.store import load, save

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.docs import scenes
-from tests.engines.fake_storm import FakeStorm
+from tests.engines.storm.fake_storm import FakeStorm
 
 from penstock.cli import storm_options
 from penstock.cli.main import main

@@ -1,4 +1,4 @@
-"""``penstock lab demo``: the whole circle on unlike machines, before and after."""
+"""``penstock lab demo``: the closed loop on unlike machines, before and after."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def command(
     if engine is not Engine.SPARK:
         raise UsageError(f"the demo is for Spark, not {engine.value}")
     require_spark()
-    from penstock.engines.spark.circle import Circle
+    from penstock.engines.spark.closed_loop_demo import ClosedLoop
     from penstock.engines.spark.code import load_code, shipped_code
     from penstock.engines.spark.standalone import start_lab
 
@@ -62,22 +62,20 @@ def command(
         with lab_of("demo", found) as lab:
             for note in lab.notes:
                 say(f"note: {note}")
-            circle = Circle(lab, start_lab(lab), graph, load_code(path, graph), Path(folder), say)
+            loop = ClosedLoop(lab, start_lab(lab), graph, load_code(path, graph), Path(folder), say)
             say(
                 "Spark alone: equal partitions, one for each core; first without limits, to warm up"
             )
-            with circle.alone() as spark:
-                cost = circle.cpu_s_per_tuple(spark)
-                source = circle.full_batch(cost, _BATCH_S)
-                before = circle.observe(
-                    "before", spark, circle.equal(circle.slots), source, seconds
-                )
+            with loop.alone() as spark:
+                cost = loop.cpu_s_per_tuple(spark)
+                source = loop.full_batch(cost, _BATCH_S)
+                before = loop.observe("before", spark, loop.equal(loop.slots), source, seconds)
             say("measuring costs at three loads")
-            profile, _other = circle.costs(cost)
-            plan = circle.plan(profile)
+            profile, _other = loop.costs(cost)
+            plan = loop.plan(profile)
             say("the same topology under the plan")
-            with circle.under(plan) as (spark, deployment, places):
-                after = circle.observe("after", spark, deployment, source, seconds, places=places)
+            with loop.under(plan) as (spark, deployment, places):
+                after = loop.observe("after", spark, deployment, source, seconds, places=places)
     gain = after.rate_per_s / before.rate_per_s - 1
     if as_json:
         write_json(

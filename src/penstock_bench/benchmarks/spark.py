@@ -11,7 +11,7 @@ from penstock.engines.lab.ballast import never_idle
 from penstock.engines.lab.lab import Lab, lab_of
 from penstock.engines.lab.machines import LabMachine, parse_machines
 from penstock.engines.lab.pace import PaceMeter, pace_measured
-from penstock.engines.spark.circle import Circle, predicted_points
+from penstock.engines.spark.closed_loop_demo import ClosedLoop, predicted_points
 from penstock.engines.spark.code import load_code, shipped_code
 from penstock.engines.spark.observed import Observed
 from penstock.engines.spark.sources import RateSource
@@ -57,47 +57,47 @@ def _compared(topology: str, machines: str, seconds: float, parts: str) -> Compa
         never_idle(),
         pace_measured() as meter,
     ):
-        circle = circle_of(lab, topology, Path(folder))
-        with circle.alone() as spark:
-            cost = circle.cpu_s_per_tuple(spark)
-            full = circle.full_batch(cost, BATCH_S)
+        loop = closed_loop_of(lab, topology, Path(folder))
+        with loop.alone() as spark:
+            cost = loop.cpu_s_per_tuple(spark)
+            full = loop.full_batch(cost, BATCH_S)
             sweep = {
-                number: circle.observe(
-                    f"{number} equal", spark, circle.equal(number), full, seconds / 3
+                number: loop.observe(
+                    f"{number} equal", spark, loop.equal(number), full, seconds / 3
                 )
                 for number in (int(text) for text in parts.split(","))
             }
             best = max(sweep, key=lambda number: sweep[number].rate_per_s)
-        profile, other = circle.costs(cost)
-        plan = circle.plan(profile)
+        profile, other = loop.costs(cost)
+        plan = loop.plan(profile)
         equally = {machine.name: 1 / len(found) for machine in found}
-        predicted = predicted_points(circle.problem(profile), equally, other.rate_per_s)
+        predicted = predicted_points(loop.problem(profile), equally, other.rate_per_s)
         # There and back again: a computer that becomes faster or slower meanwhile favours nobody.
-        equal = {"alone": circle.slots, "best equal": best}
-        there = _by_equal_parts(circle, equal, full, seconds / 2)
-        with circle.under(plan) as (spark, deployment, places):
-            planned = circle.observe("plan", spark, deployment, full, seconds, places=places)
-        back = _by_equal_parts(circle, dict(reversed(equal.items())), full, seconds / 2)
+        equal = {"alone": loop.slots, "best equal": best}
+        there = _by_equal_parts(loop, equal, full, seconds / 2)
+        with loop.under(plan) as (spark, deployment, places):
+            planned = loop.observe("plan", spark, deployment, full, seconds, places=places)
+        back = _by_equal_parts(loop, dict(reversed(equal.items())), full, seconds / 2)
         alone, best_equal = (there[name] + back[name] for name in equal)
     return Compared(found, alone, sweep, best, best_equal, planned, plan, other, predicted, meter)
 
 
 def _by_equal_parts(
-    circle: Circle, parts: Mapping[str, int], source: RateSource, seconds: float
+    loop: ClosedLoop, parts: Mapping[str, int], source: RateSource, seconds: float
 ) -> dict[str, Observed]:
     """Spark without a plan, with one number of equal partitions after the other."""
-    with circle.alone() as spark:
+    with loop.alone() as spark:
         return {
-            name: circle.observe(name, spark, circle.equal(number), source, seconds)
+            name: loop.observe(name, spark, loop.equal(number), source, seconds)
             for name, number in parts.items()
         }
 
 
-def circle_of(lab: Lab, topology: str, folder: Path) -> Circle:
+def closed_loop_of(lab: Lab, topology: str, folder: Path) -> ClosedLoop:
     graph = load_topology(topology)
     path = shipped_code(topology)
     assert path is not None
-    return Circle(lab, start_lab(lab), graph, load_code(path, graph), folder, say)
+    return ClosedLoop(lab, start_lab(lab), graph, load_code(path, graph), folder, say)
 
 
 def beside_each_other(topology: str, machines: str, seconds: float, parts: str) -> Table:

@@ -20,7 +20,7 @@ import numpy as np
 
 from penstock.engines.lab.lab import lab_of
 from penstock.engines.lab.machines import parse_machines
-from penstock.engines.spark.circle import Circle
+from penstock.engines.spark.closed_loop_demo import ClosedLoop
 from penstock.engines.spark.commits import Commits
 from penstock.engines.spark.deployment import PlaceBy
 from penstock.engines.spark.losses import part_left, without_machines
@@ -32,7 +32,7 @@ from penstock.errors import PenstockError
 from penstock.files.store import save
 from penstock.model.plan import Plan
 from penstock_bench.benchmarks.long_runs import say
-from penstock_bench.benchmarks.spark import BATCH_S, circle_of
+from penstock_bench.benchmarks.spark import BATCH_S, closed_loop_of
 
 _STARTS_WITHIN_S = 120.0
 
@@ -131,19 +131,19 @@ class _Killing:
     batches: list[Batch]
     said: list[str]
 
-    def run(self, circle: Circle, plan: Plan, source: Source, until: int) -> None:
-        path = circle.folder / "plan.json"
+    def run(self, loop: ClosedLoop, plan: Plan, source: Source, until: int) -> None:
+        path = loop.folder / "plan.json"
         save(plan, path)
-        worker = circle.lab.daemons.running[-1]
+        worker = loop.lab.daemons.running[-1]
 
         def see(batch: Batch) -> None:
             self.batches.append(batch)
             if len(self.batches) == self.killed_after:
                 os.killpg(worker.process.pid, signal.SIGKILL)
 
-        in_force = PlanInForce(path, circle.topology, PlaceBy.TYPE, self.said.append)
+        in_force = PlanInForce(path, loop.topology, PlaceBy.TYPE, self.said.append)
         PlannedRun(
-            circle.master, circle.topology, circle.code, source, circle.folder / "run", in_force,
+            loop.master, loop.topology, loop.code, source, loop.folder / "run", in_force,
             see, self.said.append,
         ).run(lambda: len(self.batches) >= until)  # fmt: skip
 
@@ -155,22 +155,22 @@ def wrong_words_without_a_machine(
     for _ in range(repeats):
         found = parse_machines(machines)
         with tempfile.TemporaryDirectory() as place, lab_of("bench", found) as lab:
-            circle = circle_of(lab, "wordcount", Path(place))
+            loop = closed_loop_of(lab, "wordcount", Path(place))
             folder = Path(place) / "in"
             truth = _write_sentences(folder, files, np.random.default_rng(seed))
             killing = _Killing(killed_after, [], [])
-            killing.run(circle, _first_plan(circle), FileSource(folder, 1), files)
+            killing.run(loop, _first_plan(loop), FileSource(folder, 1), files)
             if not any(text.startswith("lost ") for text in killing.said):
                 raise PenstockError("the loss of a machine went unnoticed")
-            yield float(_differences(truth, _counted(circle.folder / "run")))
+            yield float(_differences(truth, _counted(loop.folder / "run")))
 
 
-def _first_plan(circle: Circle) -> Plan:
+def _first_plan(loop: ClosedLoop) -> Plan:
     """A plan from a short measurement."""
-    with circle.alone() as spark:
-        cost = circle.cpu_s_per_tuple(spark)
-    profile, _other = circle.costs(cost)
-    return circle.plan(profile)
+    with loop.alone() as spark:
+        cost = loop.cpu_s_per_tuple(spark)
+    profile, _other = loop.costs(cost)
+    return loop.plan(profile)
 
 
 def rate_left_over_predicted(
@@ -184,13 +184,13 @@ def rate_left_over_predicted(
     for _ in range(repeats):
         found = parse_machines(machines)
         with tempfile.TemporaryDirectory() as place, lab_of("bench", found) as lab:
-            circle = circle_of(lab, topology, Path(place))
-            plan = _first_plan(circle)
+            loop = closed_loop_of(lab, topology, Path(place))
+            plan = _first_plan(loop)
             scale = plan.predicted.scale
             assert scale is not None  # the plan has rates
             source = RateSource(round(BATCH_S * scale))
             killing = _Killing(batches, [], [])
-            killing.run(circle, plan, source, 2 * batches)
+            killing.run(loop, plan, source, 2 * batches)
         before = statistics.median(b.seconds for b in killing.batches[batches - 4 : batches])
         after = statistics.median(b.seconds for b in killing.batches[-4:])
         left = without_machines(plan, {found[-1].name})

@@ -11,7 +11,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.alone]
 
 def test_a_run_under_a_plan(tmp_path):
     done = subprocess.run(
-        [sys.executable, "-m", "tests.engines.lab_scenario", str(tmp_path)],
+        [sys.executable, "-m", "tests.engines.spark.lab_scenario", str(tmp_path)],
         capture_output=True, text=True, timeout=400, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]

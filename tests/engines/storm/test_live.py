@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.engines.listeners import listeners, open_to_others, secret_on_a_command_line, tree_of
-from tests.engines.storm_lab import LARGE, MACHINES, SMALL, storm_lab, until
+from tests.engines.storm.storm_lab import LARGE, MACHINES, SMALL, storm_lab, until
 
 from penstock.cli.main import main
 from penstock.engines.storm.bridge import BridgeError, open_bridge

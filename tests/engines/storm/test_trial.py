@@ -4,7 +4,7 @@ import json
 from types import SimpleNamespace
 
 import pytest
-from tests.engines.fake_storm import FakeStorm
+from tests.engines.storm.fake_storm import FakeStorm
 
 from penstock.engines.storm.trial import Trial, _made_per_s, _worker_points
 from penstock.model.placement import Placement

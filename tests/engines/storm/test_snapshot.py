@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.engines.fake_storm import FakeStorm
+from tests.engines.storm.fake_storm import FakeStorm
 
 from penstock.change.in_force import plan_in_force
 from penstock.engines.storm.from_nimbus import seen_by_nimbus

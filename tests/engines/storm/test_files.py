@@ -12,7 +12,7 @@ from penstock.engines.storm.proof import prove
 from penstock.files.store import dumps, load
 from penstock.telemetry.storm.registry import read_registry
 
-FIXTURES = Path(__file__).parents[1] / "fixtures"
+FIXTURES = Path(__file__).parents[2] / "fixtures"
 PLANS = FIXTURES / "storm-plan"
 
 

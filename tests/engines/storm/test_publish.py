@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.engines.fake_storm import FakeStorm
+from tests.engines.storm.fake_storm import FakeStorm
 
 from penstock.change.guard import places_of, stale
 from penstock.change.in_force import plan_in_force

@@ -8,7 +8,7 @@ import pytest
 from tests.builders import SHAPES, cluster, profile, topology
 
 from penstock.engines.lab.machines import parse_machines
-from penstock.engines.spark.circle import Circle, predicted_points
+from penstock.engines.spark.closed_loop_demo import ClosedLoop, predicted_points
 from penstock.engines.spark.observed import Observed, Seen, Watch
 from penstock.engines.spark.runner import TELEMETRY, Batch
 from penstock.errors import PenstockError
@@ -111,7 +111,7 @@ def test_costs_that_are_too_uncertain_are_measured_once_more(tmp_path, monkeypat
     machines = parse_machines("90,30")
     place = SimpleNamespace(machines=machines, slots=lambda _machine: 1)
     said, asked = [], []
-    circle = Circle(place, "", SimpleNamespace(components=()), None, tmp_path, said.append)
+    loop = ClosedLoop(place, "", SimpleNamespace(components=()), None, tmp_path, said.append)
 
     def observe(_self, name, _spark, _deployment, source, _seconds, **_options):
         # Two batches at each of the four loads; 0.4 of 30 points on two slots for 4 s, at 0.96 ms.
@@ -131,12 +131,12 @@ def test_costs_that_are_too_uncertain_are_measured_once_more(tmp_path, monkeypat
             raise NotMeasured("too uncertain")
         return "a profile"
 
-    monkeypatch.setattr(Circle, "alone", lambda _self: nullcontext())
-    monkeypatch.setattr(Circle, "observe", observe)
-    monkeypatch.setattr("penstock.engines.spark.circle.profile_of", profile_of)
-    found, other = circle.costs(0.96e-3)
+    monkeypatch.setattr(ClosedLoop, "alone", lambda _self: nullcontext())
+    monkeypatch.setattr(ClosedLoop, "observe", observe)
+    monkeypatch.setattr("penstock.engines.spark.closed_loop_demo.profile_of", profile_of)
+    found, other = loop.costs(0.96e-3)
     first = sorted(f"measure-1 {rows}" for rows in (200, 600, 1000) for _ in range(2))
     assert asked == [first, sorted([*first, *(text.replace("-1", "-2") for text in first)])]
     assert (found, other.rows, said) == ("a profile", 4 * 800, ["too uncertain. Once more"])
     # 0.4 s of CPU in 4 s are 10 points, of which the worker used 1.
-    assert circle.own_points == pytest.approx({"m1": 9.0})
+    assert loop.own_points == pytest.approx({"m1": 9.0})

@@ -1,4 +1,4 @@
-"""The whole circle on a lab: run, measure, plan, run again under the plan.
+"""The closed loop on a lab, by hand: run, measure, plan, run again under the plan.
 
 Every observation waits until the lab holds its machines to their points, leaves out the first
 batches after that, and then watches for so many seconds.
@@ -28,16 +28,13 @@ from penstock.engines.spark.runner import TELEMETRY, Batch, Runner
 from penstock.engines.spark.session import spark_session
 from penstock.engines.spark.sources import RateSource
 from penstock.errors import PenstockError
-from penstock.evaluate.bound import upper_bound
 from penstock.evaluate.capacity import capacity
-from penstock.evaluate.predict import predict
 from penstock.model.placement import Placement
 from penstock.model.plan import Plan
 from penstock.model.problem import Problem, build
 from penstock.model.profile import Profile
 from penstock.model.topology import Kind, Topology
-from penstock.schedulers import get
-from penstock.schedulers.base import Budget
+from penstock.planning import solve
 from penstock.telemetry.findings import NotMeasured
 
 _LIMITED_WITHIN_S = 240.0
@@ -56,7 +53,7 @@ _FILL = 0.4
 
 
 @dataclass
-class Circle:
+class ClosedLoop:
     """One topology on one lab."""
 
     lab: Lab
@@ -201,13 +198,11 @@ class Circle:
         return build(graph, cluster, profile, weighted=True)
 
     def plan(self, profile: Profile) -> Plan:
-        problem = self.problem(profile)
-        outcome = get(SCHEDULER)().solve(problem, Budget(), np.random.default_rng(0))
-        if outcome.placement is None:
-            raise PenstockError(f"no plan for the lab: {outcome.shortfalls}")
-        bound = upper_bound(problem).scale
-        predicted, _ = predict(problem, outcome.placement, bound)
-        return Plan(problem, outcome.placement, SCHEDULER, predicted=predicted)
+        planned = solve.plan(self.problem(profile), SCHEDULER)
+        if planned.plan is None:
+            reasons = (f"no plan for the lab: {why}" for why in planned.outcome.shortfalls)
+            raise PenstockError(*reasons)
+        return planned.plan
 
 
 def predicted_points(

@@ -18,7 +18,7 @@ from tests.engines.listeners import (
     secret_on_a_command_line,
     tree_of,
 )
-from tests.engines.test_spark_run import state_of, text_files
+from tests.engines.spark.test_runner import state_of, text_files
 
 from penstock import app
 from penstock.engines import Engine
