@@ -186,8 +186,8 @@ def test_a_plan_is_measured_by_the_telemetry_after_it(run, applied, spark):
     assert measured["topologies"]["flow"]["at_limit"] is False
     assert measured["worst_cpu_error"] == pytest.approx(0.0, abs=1e-3)
     assert plan["verdict"] == "CPU as predicted; not at its limit"
-    # 120 windows of 10 s are 20 minutes; those cut by the clock's minutes are whole in 10 s too.
-    assert 19 <= measured["stretches"] <= 21
+    # 120 windows of 10 s, three to a stretch; the first and the last may be cut by the clock.
+    assert 40 <= measured["stretches"] <= 41
     assert "| applied (UTC) | plan |" in run("history --markdown")[1]
     assert "CPU (points), threads of instances" in run("history show last")[1]
 

@@ -141,6 +141,7 @@ def measured_from_the_telemetry(lab, target, tmp_path, history, capsys):
     assert penstock("history", "--json", *history) == 0
     (entry,) = json.loads(capsys.readouterr().out)["plans"]
     assert entry["outcome"] == "applied"
+    assert entry["measured"], entry["verdict"]
     # 30 and 90 tuples/s for about as long, after 60; a busy computer may do less.
     assert 20 < entry["measured"]["topologies"]["linear"]["rate_per_s"] < 95
     assert {*entry["measured"]["machines"]} == {LARGE, SMALL}

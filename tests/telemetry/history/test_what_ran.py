@@ -50,10 +50,14 @@ def at(minute: float, task: int, rate: float, **changes: object) -> Row:
 
 
 def minute_of(minute: float, rate: float = 100.0, **changes: object) -> list[Row]:
-    """A window of each task, in the middle of a minute; b is divided evenly."""
-    middle = minute + 0.5
+    """A window of each task, in the middle of a minute."""
+    return window_of_each(minute + 0.5, rate, **changes)
+
+
+def window_of_each(end: float, rate: float = 100.0, **changes: object) -> list[Row]:
+    """A window of each task that ends at this minute; b is divided evenly."""
     shares = ((1, rate), (2, rate / 2), (3, rate / 2))
-    return [at(middle, task, r, **changes) for task, r in shares]
+    return [at(end, task, r, **changes) for task, r in shares]
 
 
 def test_rates_add_up_over_instances_and_cpu_over_machines(spark: SparkSession) -> None:
@@ -101,6 +105,23 @@ def test_stretches_in_which_somebody_ran_elsewhere_do_not_count(spark: SparkSess
     assert found[done.id].rate_per_s["t", "a"] == pytest.approx(100.0)
     found, others = what_ran(windows(spark, moved), [done], [done])
     assert (found, others) == ({}, {done.id: 3})
+
+
+def test_workers_from_before_the_plan_cost_seconds_and_not_a_minute(spark: SparkSession) -> None:
+    """As on a busy Storm: all that is measured lies in the minute in which the plan was applied."""
+    done = applied(3 / 60)
+    old = [
+        row | {"host": "M1-1", "worker": "6701"}
+        for second in range(6, 14, 2)
+        for row in window_of_each(second / 60, 999, window_s=2)
+    ]
+    rows = [row for s in range(20, 52, 2) for row in window_of_each(s / 60, window_s=2)]
+    late = window_of_each(59 / 60, window_s=8)  # the computer had something else to do
+    found, _ = what_ran(windows(spark, [*old, *rows, *late]), [done], [done])
+    # Stretches of 6 s: 18, 24, 30, 36, 42, 48 and 54 are as planned, 6 and 12 are not.
+    assert found[done.id].stretches == 7
+    assert found[done.id].rate_per_s["t", "a"] == pytest.approx(100.0)
+    assert found[done.id].from_ms == START_MS + 18_000
 
 
 def test_tables_survive_a_crash_and_know_why_nothing_was_measured(

@@ -3,7 +3,8 @@
 Frame to frame, until :func:`what_ran` adds up the little that is left. A stretch of time counts for
 a plan if every instance that reported in it was where the plan has it, and all of them did: a
 machine that was lost, a rebalance by hand or telemetry that was not collected leave stretches out
-instead of spoiling figures.
+instead of spoiling figures. Stretches are as short as they can be: workers from before a plan go on
+reporting for seconds after Nimbus has given their executors away: that should not cost a minute.
 """
 
 from __future__ import annotations
@@ -19,8 +20,7 @@ from penstock.change.history import Applied, WhatRan, ends_ms
 from penstock.model.plan import Plan
 from penstock.telemetry.clean import USED
 
-_MINUTE_MS = 60_000
-#: A stretch has at least so many windows, so that all tasks report in it.
+#: A stretch has so many windows, so that all tasks report in it.
 _WINDOWS = 3
 _FOREVER_MS = 2**62
 _STRETCH = ("id", "stretch")
@@ -77,9 +77,14 @@ def _windows(
         # A machine that the plan's cluster did not have keeps its name, and fits no plan.
         .withColumn("machine", F.coalesce("machine", "host"))
     )
-    longest = windows.agg(F.max("window_s")).collect()[0][0] or 0.0
-    length_ms = int(max(_MINUTE_MS, 1000 * _WINDOWS * longest))
+    length_ms = int(1000 * _WINDOWS * _usual_window_s(windows))
     return windows.withColumn("stretch", F.floor(F.col("time_ms") / length_ms) * length_ms)
+
+
+def _usual_window_s(windows: DataFrame) -> float:
+    """Of the task that reports most seldom. One late report on a busy machine changes nothing."""
+    of_task = windows.groupBy("topology", "component", "task").agg(F.median("window_s").alias("s"))
+    return float(of_task.agg(F.max("s")).collect()[0][0] or 1.0)
 
 
 def machine_of_host(plan: Plan) -> dict[str, str]:
