@@ -20,14 +20,25 @@ import typer
 from penstock import app
 from penstock.cli import main as cli
 from penstock.files import examples
+from penstock.files.answer_formats import ANSWER_FORMATS
 from penstock.files.examples import text as example_text
-from penstock.files.store import FORMATS, RECEIPT, SAMPLE, WRITTEN, json_schema
+from penstock.files.store import (
+    FILE_FORMATS,
+    FORMATS,
+    RECEIPT,
+    SAMPLE,
+    WRITTEN,
+    json_schema,
+    schema_version,
+)
+from penstock.files.versions import FormatVersion
 from penstock.planning.numbers import percent, rate
 from penstock.report.charts.canvas import standalone
 from penstock.report.page.html import WIDE
 from penstock.report.picture import placement_svg
 from penstock.report.story import Rival
 from penstock.report.story.schedulers import comparison_figure
+from penstock.telemetry.manifest import FORMAT as TELEMETRY_STORE
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -208,13 +219,47 @@ def write(path: Path, text: str) -> None:
 def write_formats() -> None:
     for name in (*FORMATS, *WRITTEN):
         schema = json_schema(name)
-        write(DOCS / "formats" / f"{name}.schema.json", json.dumps(schema, indent=2) + "\n")
+        # Schemas of older versions stay beside it, for files that were written then.
+        write(DOCS / "formats" / schema_file(name), json.dumps(schema, indent=2) + "\n")
         write(DOCS / "formats" / f"{name}.md", format_page(name, schema))
+    write(DOCS / "formats" / "versions.md", versions_page())
+
+
+def schema_file(name: str) -> str:
+    return f"{name}.v{schema_version(name)}.schema.json"
+
+
+VERSIONS_INTRO = """\
+# Versions of formats
+
+Each format counts its own versions. The number goes up when a field changes its meaning, goes, or
+becomes required; a new optional field leaves it as it is.
+
+- A file of an older version is read as one of today's, and a note says so.
+- A file of a newer version than Penstock knows is an error that says which versions it knows.
+- What Penstock writes is of the current version.
+"""
+
+
+def versions_page() -> str:
+    """Which version of each format is written, and which are read."""
+    samples = FormatVersion(f"penstock/{SAMPLE}", schema_version(SAMPLE))
+    # Telemetry has no format line: its schema says what it is.
+    read = sorted((*FILE_FORMATS, samples, TELEMETRY_STORE), key=lambda known: known.name)
+    lines = [GENERATED, VERSIONS_INTRO]
+    lines += ["| read and written | version | versions read |", "| --- | --- | --- |"]
+    for known in read:
+        versions = ", ".join(map(str, range(known.oldest, known.current + 1)))
+        lines.append(f"| `{known.name}` | {known.current} | {versions} |")
+    lines += ["", "| only written: what `--json` prints | version |", "| --- | --- |"]
+    lines += [f"| `{known.name}` | {known.current} |" for known in ANSWER_FORMATS.values()]
+    return "\n".join(lines) + "\n"
 
 
 def format_page(name: str, schema: dict[str, Any]) -> str:
-    parts = [GENERATED, f"# The {name} format, version 1\n", schema["description"] + "\n"]
-    file = f"{name}.schema.json"
+    title = f"# The {name} format, version {schema_version(name)}\n"
+    parts = [GENERATED, title, schema["description"] + "\n"]
+    file = schema_file(name)
     parts.append(f"JSON Schema: [{file}]({file}), or `penstock schema {name}`.\n")
     if name in EXAMPLES:
         kind, example = EXAMPLES[name]

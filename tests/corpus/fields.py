@@ -50,7 +50,12 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
     "mapping": [(5, "must be a mapping"), ([1], "must be a mapping"), (None, "not nothing")],
     "list": [("a", "must be a list"), ({"a": 1}, "must be a list, not a mapping of 1")],
     "names": [("a", "must be a mapping"), ([1], "must be a mapping")],
-    "version": [(2, "must be 1, not 2"), ("1", 'must be 1, not "1"'), (None, "not nothing")],
+    "version": [
+        (2, "2 is newer than this Penstock, which knows version 1; upgrade Penstock"),
+        (0, "must be 1, not 0"),
+        ("1", 'must be 1, not "1"'),
+        (None, "not nothing"),
+    ],
 }
 
 #: (kind, place, what it takes)

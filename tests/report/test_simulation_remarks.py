@@ -9,8 +9,9 @@ from tests.builders import build, cluster, place, profile, topology
 from tests.report.reports import small_findings
 from tests.simulate.runs import calm, simulated
 
+from penstock.files.simulation_file import simulation_to_dict
 from penstock.report.page import Figure, Items, KeyFigures
-from penstock.report.simulation import recorded, simulation_to_dict
+from penstock.report.simulation import recorded
 from penstock.report.simulation_remarks import simulation_remarks
 from penstock.report.story import build as build_report
 from penstock.report.story.over_time import latency_lines, over_time_figure
@@ -35,7 +36,7 @@ def test_a_run_that_ends_before_the_time_out_says_so():
 
 def test_lower_bounds_and_remarks_are_written_and_read_again():
     result = run(calm(50, 40, changes=(Down(20.0, "M1-2", 30.0),)))
-    written, read = simulation_to_dict(result), recorded(result)
+    written, read = simulation_to_dict(result, simulation_remarks(result)), recorded(result)
     assert "topologies.t.latency_p99_ms" in written["at_least"]
     assert written["balance"]["awaiting_timeout"] == 500
     assert read.at_least == set(written["at_least"])

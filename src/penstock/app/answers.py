@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
+from penstock.files.answer_formats import answer_head
 from penstock.files.plan_file import plan_to_dict
 from penstock.planning.facts import ranked
 from penstock.planning.result import ComparisonResult, PlanResult, finite_scale
@@ -22,7 +23,7 @@ class Planned(PlanResult):
         """The plan as its file says it; where there is none, the facts with the shortfalls."""
         if self.plan is not None:
             return plan_to_dict(self.plan)
-        return {"format": "penstock/no-plan", "version": 1, **self.facts.to_dict()}
+        return {**answer_head("no-plan"), **self.facts.to_dict()}
 
     def _repr_html_(self) -> str:
         return plan_html(self.plan, self.facts)
@@ -34,8 +35,7 @@ class Comparison(ComparisonResult):
 
     def to_dict(self) -> dict[str, object]:
         return {
-            "format": "penstock/comparison",
-            "version": 1,
+            **answer_head("comparison"),
             "topologies": [topology.name for topology in self.problem.topologies],
             "cluster": self.problem.cluster.name,
             "bound_scale": finite_scale(self.bound),

@@ -15,6 +15,7 @@ from penstock.engines.storm.permission import Permission, plan_file_of
 from penstock.engines.storm.publication import Publication, Receipt, prepare
 from penstock.engines.storm.publish import Publisher, read_plan_file
 from penstock.errors import EXIT_CHANGES, EXIT_DONE, Finding, StaleError
+from penstock.files.answer_formats import answer_head
 from penstock.files.writer import to_json
 from penstock.report.text import changes_view
 
@@ -118,4 +119,4 @@ def _dry(publication: Publication, wait_s: int) -> dict[str, object]:
         for step in publication.steps
     ]
     changes = publication.changes.to_dict()
-    return {"format": "penstock/dry-run", "version": 1, "topologies": steps, **changes}
+    return {**answer_head("dry-run"), "topologies": steps, **changes}

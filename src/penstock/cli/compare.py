@@ -14,13 +14,15 @@ from penstock.cli import options
 from penstock.cli.output import is_terminal, say, show, write_file, write_json
 from penstock.cli.values import listed
 from penstock.errors import EXIT_DONE, EXIT_FAILURE, EXIT_INFEASIBLE, EXIT_INTERRUPTED
+from penstock.files.simulation_file import simulation_to_dict
 from penstock.planning.counts import DEFAULT_COUNTS_FROM
 from penstock.planning.numbers import percent
 from penstock.report.charts import require_charts
 from penstock.report.charts.canvas import standalone
 from penstock.report.comparison import comparison_remarks, comparison_view
 from penstock.report.page.html import WIDE
-from penstock.report.simulation import comparison_rows, simulation_to_dict
+from penstock.report.simulation import comparison_rows
+from penstock.report.simulation_remarks import simulation_remarks
 from penstock.report.story import Rival
 from penstock.report.story.schedulers import comparison_figure
 from penstock.report.text import bound_view
@@ -88,7 +90,8 @@ def command(
         answer = found.to_dict()
         if simulate:
             answer["simulated"] = {
-                name: simulation_to_dict(result) if result else None for name, result in simulated
+                name: simulation_to_dict(result, simulation_remarks(result)) if result else None
+                for name, result in simulated
             }
         write_json(answer)
     else:

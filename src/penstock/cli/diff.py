@@ -12,6 +12,7 @@ from penstock.cli import options, storm_options
 from penstock.cli.output import show, write_json
 from penstock.engines.storm.publication import prepare
 from penstock.errors import EXIT_CHANGES, EXIT_DONE, UsageError
+from penstock.files.answer_formats import answer_head
 from penstock.report.text import changes_view
 
 
@@ -46,7 +47,7 @@ def command(
     else:
         changes = diff(options.load_plan(before), options.load_plan(after))
     if as_json:
-        write_json({"format": "penstock/changes", "version": 1, **changes.to_dict()})
+        write_json({**answer_head("changes"), **changes.to_dict()})
     else:
         show(changes_view(changes))
     return EXIT_CHANGES if detailed_exitcode and changes.any else EXIT_DONE

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from penstock.cli.doctor_checks import Check, examine
+from penstock.files.answer_formats import answer_head
 
 
 def command(
@@ -35,8 +36,7 @@ def command(
 def as_json_text(checks: tuple[Check, ...]) -> str:
     """The JSON view."""
     answer = {
-        "format": "penstock/doctor",
-        "version": 1,
+        **answer_head("doctor"),
         "checks": [asdict(check) for check in checks],
     }
     return json.dumps(answer, indent=2, ensure_ascii=False)

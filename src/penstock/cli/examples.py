@@ -14,6 +14,7 @@ from penstock.cli import options
 from penstock.cli.output import make_folder, say, show, write_file, write_json
 from penstock.errors import EXIT_DONE
 from penstock.files import examples
+from penstock.files.answer_formats import answer_head
 
 
 def command(
@@ -38,7 +39,7 @@ def command(
         return EXIT_DONE
     if as_json:
         rows = [asdict(entry) for entry in found]
-        write_json({"format": "penstock/examples", "version": 1, "examples": rows})
+        write_json({**answer_head("examples"), "examples": rows})
         return EXIT_DONE
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for column in ("kind", "name", "what it is"):

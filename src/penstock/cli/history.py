@@ -14,6 +14,7 @@ from penstock.cli import history_options, live, options
 from penstock.cli.output import say, show, write_json, write_text
 from penstock.engines.spark.session import DRIVER_MEMORY, LOCAL, spark_session
 from penstock.errors import EXIT_DONE, EXIT_FAILURE, Finding, InputError, UnknownNameError
+from penstock.files.answer_formats import answer_head
 from penstock.files.receipt_file import read_receipts
 from penstock.report.history import entry_to_dict, entry_view, history_markdown, history_view
 from penstock.telemetry.history.reader import TABLES, read_history
@@ -167,8 +168,7 @@ def _found(entries: list[Entry], wanted: str) -> Entry:
 
 def _to_dict(entries: list[Entry], findings: list[Finding]) -> dict[str, object]:
     return {
-        "format": "penstock/history",
-        "version": 1,
+        **answer_head("history"),
         "plans": [entry_to_dict(entry) for entry in entries],
         "unreadable": [finding.to_dict() for finding in findings],
     }

@@ -12,6 +12,7 @@ from penstock.change.in_force import plan_in_force
 from penstock.cli import options, storm_options
 from penstock.cli.output import make_folder, say, write_file, write_json, write_text
 from penstock.errors import EXIT_DONE, Finding, InputError, UsageError
+from penstock.files.answer_formats import answer_head
 from penstock.files.document import read_document
 from penstock.files.flux import is_flux, topology_from_flux
 from penstock.files.production import Executors, is_production_folder, load_production
@@ -101,10 +102,10 @@ def storm(
         "avoided": list(snapshot.avoided),
         "left_out": dict(snapshot.left_out),
     }
-    write_file(out / "seen.json", to_json({"format": "penstock/seen", "version": 1, **seen}))
+    write_file(out / "seen.json", to_json({**answer_head("seen"), **seen}))
     if as_json:
         names = [str(path) for path in (*files, out / "seen.json")]
-        write_json({"format": "penstock/imported", "version": 1, "files": names, **seen})
+        write_json({**answer_head("imported"), "files": names, **seen})
     machines = counted(len(snapshot.cluster.machines), "machine")
     topologies = counted(len(snapshot.topologies), "topology")
     say(f"wrote {machines}, {topologies} and who runs where to {out}")
@@ -143,7 +144,7 @@ def production(
         _save(value, path)
     if as_json:
         names = [str(path) for path in files]
-        write_json({"format": "penstock/imported", "version": 1, "files": names})
+        write_json({**answer_head("imported"), "files": names})
     say(f"wrote a cluster and {counted(len(problem.topologies), 'topology')} to {out}")
     return EXIT_DONE
 

@@ -19,6 +19,7 @@ from penstock.engines.lab.machines import parse_machines
 from penstock.engines.spark.session import require_spark
 from penstock.engines.storm.home import find_home
 from penstock.errors import EXIT_DONE, EXIT_FAILURE
+from penstock.files.answer_formats import answer_head
 from penstock.files.store import save
 from penstock.planning.numbers import plain
 
@@ -124,8 +125,7 @@ def _show(lab: keeper.LabFile, *, as_json: bool) -> int:
     if as_json:
         write_json(
             {
-                "format": "penstock/lab",
-                "version": 1,
+                **answer_head("lab"),
                 "engine": lab.engine,
                 "address": lab.address,
                 "notes": list(lab.notes),

@@ -17,6 +17,7 @@ from penstock.engines.lab.lab import lab_of
 from penstock.engines.lab.machines import parse_machines
 from penstock.engines.spark.session import require_spark
 from penstock.errors import EXIT_DONE, PenstockError, UsageError
+from penstock.files.answer_formats import answer_head
 from penstock.files.examples import load_topology
 from penstock.planning.numbers import rate
 from penstock.report.text import plan_view
@@ -80,7 +81,7 @@ def command(
     if as_json:
         write_json(
             {
-                "format": "penstock/lab-demo", "version": 1, "topology": graph.name,
+                **answer_head("lab-demo"), "topology": graph.name,
                 "machines": [m.points for m in found],
                 "before": {"rate_per_s": before.rate_per_s, "batch_s": before.batch_s},
                 "after": {"rate_per_s": after.rate_per_s, "batch_s": after.batch_s},

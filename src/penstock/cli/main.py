@@ -8,7 +8,9 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from types import FrameType
 from typing import Any
@@ -53,6 +55,8 @@ from penstock.errors import (
     NotWrittenError,
     PenstockError,
 )
+from penstock.files.answer_formats import answer_head
+from penstock.files.versions import OldFormatWarning
 
 app = typer.Typer(
     name="penstock",
@@ -125,7 +129,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     open_standard_streams()
     terminations = _note_terminations()
     try:
-        code = _run(given)
+        with _old_formats_told():
+            code = _run(given)
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader has seen enough (``| head``).
@@ -154,6 +159,23 @@ def _note_terminations() -> list[int]:
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, interrupt)
     return received
+
+
+@contextmanager
+def _old_formats_told() -> Iterator[None]:
+    """Say which files are of an older version; other warnings are shown as Python shows them."""
+    with warnings.catch_warnings():
+        show_others = warnings.showwarning
+
+        def told(message: Warning | str, category: type[Warning], *more: Any, **named: Any) -> None:
+            if issubclass(category, OldFormatWarning):
+                say(f"note: {message}")
+            else:
+                show_others(message, category, *more, **named)
+
+        warnings.showwarning = told  # type: ignore[assignment]
+        warnings.simplefilter("always", OldFormatWarning)
+        yield
 
 
 @cache
@@ -216,7 +238,7 @@ def _report(error: PenstockError, arguments: list[str]) -> int:
         say("".join(traceback.format_exception(error.__cause__)))
     if "--json" in arguments and not isinstance(error, NotWrittenError):
         findings = [finding.to_dict() for finding in error.findings]
-        write_json({"format": "penstock/error", "version": 1, "findings": findings})
+        write_json({**answer_head("error"), "findings": findings})
     return error.exit_code
 
 

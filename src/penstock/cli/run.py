@@ -17,6 +17,7 @@ from penstock.engines import Engine
 from penstock.engines.spark.deployment import PlaceBy
 from penstock.engines.spark.session import require_spark
 from penstock.errors import EXIT_DONE, InputError, UsageError
+from penstock.files.answer_formats import answer_head
 from penstock.files.examples import load_topology, topology_names
 from penstock.files.store import load
 from penstock.model.topology import Kind, Topology
@@ -230,8 +231,7 @@ class _Watch:
 
     def to_dict(self) -> dict[str, object]:
         return {
-            "format": "penstock/run",
-            "version": 1,
+            **answer_head("run"),
             "batches": self.batches,
             "seconds": self.seconds,
             "components": {

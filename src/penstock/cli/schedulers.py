@@ -11,6 +11,7 @@ from rich.table import Table
 from penstock.cli import options
 from penstock.cli.output import show, write_json
 from penstock.errors import EXIT_DONE
+from penstock.files.answer_formats import answer_head
 from penstock.schedulers import Registered, parameters_of, registered
 
 
@@ -29,7 +30,7 @@ def command(
     found = list(registered().values())
     if as_json:
         rows = [_row(entry) for entry in found]
-        write_json({"format": "penstock/schedulers", "version": 1, "schedulers": rows})
+        write_json({**answer_head("schedulers"), "schedulers": rows})
         return EXIT_DONE
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for column in ("name", "what it does", "after", "from"):

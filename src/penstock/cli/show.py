@@ -16,7 +16,14 @@ from penstock.evaluate.overload import overload
 from penstock.files.store import dumps
 from penstock.model.plan import Plan
 from penstock.planning.purchase import purchase
-from penstock.report.offered import left_over_dict, left_over_view, overload_view, purchase_view
+from penstock.report.offered import (
+    left_over_dict,
+    left_over_view,
+    overload_dict,
+    overload_view,
+    purchase_dict,
+    purchase_view,
+)
 from penstock.report.picture import placement_svg
 from penstock.report.text import plan_view
 
@@ -62,14 +69,14 @@ def _under_load(plan: Plan, offered: float, *, as_json: bool) -> int:
     if scale <= found.sustainable_scale:
         judged = assess(problem, placement, scale)
         if as_json:
-            write_json(found.to_dict(problem) | {"left_over": left_over_dict(judged)})
+            answer = overload_dict(problem, found)
+            write_json(answer | {"left_over": left_over_dict(judged)})
         else:
             show(overload_view(problem, found), left_over_view(judged))
         return EXIT_DONE
     needed = purchase(problem, placement, scale)
     if as_json:
-        to_buy = [need.to_dict() for need in needed.needs]
-        write_json(found.to_dict(problem) | {"to_buy": to_buy})
+        write_json(overload_dict(problem, found) | purchase_dict(needed))
     else:
         show(overload_view(problem, found), "", purchase_view(problem, needed))
     return EXIT_DONE

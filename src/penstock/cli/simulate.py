@@ -14,13 +14,15 @@ from penstock.cli.load_curve import parse_loads, simulate_load_curve
 from penstock.cli.output import say, show, write_file, write_json
 from penstock.cli.simulation_progress import Watch
 from penstock.errors import EXIT_DONE, EXIT_INTERRUPTED, InputError, UsageError
+from penstock.files.simulation_file import simulation_to_dict
 from penstock.files.store import load
 from penstock.files.writer import to_json
 from penstock.model.plan import Plan
 from penstock.report.charts import require_charts
 from penstock.report.charts.canvas import standalone
 from penstock.report.page.html import WIDE
-from penstock.report.simulation import recorded, simulation_to_dict, simulation_view
+from penstock.report.simulation import recorded, simulation_view
+from penstock.report.simulation_remarks import simulation_remarks
 from penstock.report.story.over_time import over_time_figure
 from penstock.simulate.compiled import is_compiled, require_numba
 from penstock.simulate.results import SimResult
@@ -121,7 +123,9 @@ def command(
     if len(result.runs[0].looks) < 2:
         say("stopped before there was a result")
         return EXIT_INTERRUPTED
-    found = simulation_to_dict(result) if as_json or out else None
+    found = None
+    if as_json or out:
+        found = simulation_to_dict(result, simulation_remarks(result))
     if as_json:
         write_json(found)
     else:

@@ -15,6 +15,7 @@ from penstock.cli.output import say, show, write_json
 from penstock.engines.spark.session import LOCAL
 from penstock.engines.spark.sweep_job import Finished
 from penstock.errors import EXIT_DONE, EXIT_FAILURE, EXIT_INTERRUPTED
+from penstock.files.answer_formats import answer_head
 from penstock.planning.numbers import UNKNOWN, percent, plain, rate
 
 _SAY_EVERY_S = 5.0
@@ -43,7 +44,7 @@ def command(
     watch = _Watch()
     result = sweep(suite, out, master=master, again=again, begins=watch.begin, progress=watch.see)
     if as_json:
-        write_json({"format": "penstock/sweep-results", "version": 1, "cells": result.rows})
+        write_json({**answer_head("sweep-results"), "cells": result.rows})
     else:
         show(_view(result.rows))
     say(f"wrote {result.table}: {len(result.rows):,} of {result.cells:,} cells")

@@ -10,6 +10,7 @@ import typer
 from penstock.cli import options
 from penstock.cli.output import show, write_json
 from penstock.errors import EXIT_DONE, Finding, InputError, PenstockError
+from penstock.files.answer_formats import answer_head
 from penstock.files.simulation_file import Simulation
 from penstock.files.store import Loaded, load
 from penstock.files.sweep_file import Sweep
@@ -56,7 +57,7 @@ def command(
     described = [(str(path), *_describe(value)) for path, value in loaded]
     if as_json:
         rows = [{"file": f, "kind": kind, "summary": text} for f, kind, text in described]
-        write_json({"format": "penstock/validation", "version": 1, "files": rows})
+        write_json({**answer_head("validation"), "files": rows})
     else:
         for file, kind, text in described:
             show(f"{file}: {kind}, {text}")

@@ -47,26 +47,6 @@ class Overload:
         # What the iteration leaves open is no queue.
         return np.where(grows > _NO_QUEUE * self.arriving_per_s, grows, 0.0)
 
-    def to_dict(self, problem: Problem) -> dict[str, object]:
-        return {
-            "format": "penstock/overload",
-            "version": 1,
-            "offered_scale": self.offered_scale,
-            "sustainable_scale": self.sustainable_scale,
-            "saturates_first": self.saturates_first,
-            "full_machines": list(self.full_machines),
-            "converged": self.converged,
-            "components": [
-                {
-                    "component": label,
-                    "arriving_per_s": float(self.arriving_per_s[c]),
-                    "processed_per_s": float(self.processed_per_s[c]),
-                    "backlog_per_s": float(self.backlog_per_s[c]),
-                }
-                for c, label in enumerate(problem.labels)
-            ],
-        }
-
 
 def overload(problem: Problem, placement: Placement, offered_scale: float) -> Overload:
     """Rates under an offered scale without back-pressure."""

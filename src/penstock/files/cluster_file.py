@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict
 from itertools import groupby
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -21,9 +21,10 @@ from penstock.files.schema import (
     NotNegative,
     Positive,
     Strict,
+    Version,
     as_list,
     as_mapping,
-    check,
+    check_file,
     first_findings,
     no_such,
 )
@@ -95,8 +96,8 @@ class NetworkFields(Strict):
 class ClusterFile(FileModel):
     """A cluster of machines of a few types."""
 
-    FORMAT: ClassVar[str] = "penstock/cluster"
     format: Literal["penstock/cluster"]
+    version: Version[Literal[1]]
     name: Name
     description: str = ""
     headroom: Fraction = Field(
@@ -112,7 +113,7 @@ class ClusterFile(FileModel):
 
 def cluster_from(document: Document) -> Cluster:
     """The cluster in a document, or an error with everything that is wrong with it."""
-    file, findings = check(document, ClusterFile)
+    document, file, findings = check_file(document, ClusterFile)
     if len(findings) < MANY_FINDINGS:
         findings += first_findings(document, _reference_findings(document))
     if file is None or findings:
@@ -255,7 +256,7 @@ def _network(fields: NetworkFields) -> Network:
 
 def cluster_to_dict(cluster: Cluster) -> dict[str, object]:
     """The cluster as its file says it; what equals the default is left out."""
-    head: dict[str, object] = {"format": ClusterFile.FORMAT, "version": 1, "name": cluster.name}
+    head: dict[str, object] = {**ClusterFile.FORMAT.head, "name": cluster.name}
     optional = {
         "headroom": cluster.headroom or None,
         "worker_min_cpu_points": cluster.worker_min_cpu_points or None,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import Field
@@ -32,7 +32,8 @@ from penstock.files.plan_fields import (
 from penstock.files.profile_file import profile_from, profile_to_dict
 from penstock.files.schema import (
     FileModel,
-    check,
+    Version,
+    check_file,
     first_findings,
     no_such,
 )
@@ -49,8 +50,8 @@ _SHARES_SUM_WITHIN = 1e-6
 class PlanFile(FileModel):
     """Who runs where, what was asked, by which scheduler, and what is predicted."""
 
-    FORMAT: ClassVar[str] = "penstock/plan"
     format: Literal["penstock/plan"]
+    version: Version[Literal[1]]
     scheduler: SchedulerFields
     made_from: MadeFrom
     predicted: PredictedFields
@@ -75,8 +76,7 @@ def plan_to_dict(plan: Plan) -> dict[str, object]:
     profile = profile_to_dict(problem.profile) if problem.profile else None
     deployed = [deployed_dict(d) for d in plan.deployed]
     return {
-        "format": PlanFile.FORMAT,
-        "version": 1,
+        **PlanFile.FORMAT.head,
         "scheduler": {
             "name": plan.scheduler,
             "parameters": dict(plan.parameters),
@@ -153,7 +153,7 @@ def _predicted_dict(predicted: Prediction) -> dict[str, object]:
 
 def plan_from(document: Document) -> Plan:
     """The plan in a document, checked against the inputs it carries."""
-    file, findings = check(document, PlanFile)
+    document, file, findings = check_file(document, PlanFile)
     if file is None:
         raise InputError(*findings)
     problem = _problem(document, file)

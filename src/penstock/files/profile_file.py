@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from penstock.errors import InputError
 from penstock.files.document import Document
-from penstock.files.schema import Count, FileModel, Name, NotNegative, Positive, Strict, check
+from penstock.files.schema import (
+    Count,
+    FileModel,
+    Name,
+    NotNegative,
+    Positive,
+    Strict,
+    Version,
+    check_file,
+)
 from penstock.files.topology_file import given
 from penstock.model.cpu_form import CpuForm, FormKind
 from penstock.model.profile import (
@@ -102,8 +111,8 @@ class StreamMeasureFields(Strict):
 class ProfileFile(FileModel):
     """What a tuple and an idle instance cost."""
 
-    FORMAT: ClassVar[str] = "penstock/profile"
     format: Literal["penstock/profile"]
+    version: Version[Literal[1]]
     name: Name
     description: str = ""
     origin: Annotated[Origin, Field(strict=False)] = Field(
@@ -119,7 +128,7 @@ class ProfileFile(FileModel):
 
 def profile_from(document: Document) -> Profile:
     """The profile in a document, or an error with everything that is wrong with it."""
-    file, findings = check(document, ProfileFile)
+    document, file, findings = check_file(document, ProfileFile)
     if file is None:
         raise InputError(*findings)
     return Profile(
@@ -171,8 +180,7 @@ def profile_to_dict(profile: Profile) -> dict[str, object]:
         for row in profile.rows
     }
     head: dict[str, object] = {
-        "format": ProfileFile.FORMAT,
-        "version": 1,
+        **ProfileFile.FORMAT.head,
         "name": profile.name,
         "origin": profile.origin.value,
     }

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -18,7 +18,7 @@ from penstock.change.history import Applied
 from penstock.errors import Finding, InputError
 from penstock.files.document import Document, document_of, read_document
 from penstock.files.plan_file import plan_from, plan_to_dict
-from penstock.files.schema import FileModel, Name, Strict, check
+from penstock.files.schema import FileModel, Name, Strict, Version, check_file
 from penstock.files.writer import to_json, write_text
 from penstock.model.plan import Plan
 
@@ -80,8 +80,8 @@ class ReceiptTopologyFields(Strict):
 class ReceiptFile(FileModel):
     """What putting a plan in force did."""
 
-    FORMAT: ClassVar[str] = "penstock/receipt"
     format: Literal["penstock/receipt"]
+    version: Version[Literal[1]]
     plan: PlanId = Field(description="First digits of the plan file's SHA-256.")
     engine: Name = "storm"
     outcome: Literal["begun", "applied", "rolled back", "not rolled back"] = Field(
@@ -108,7 +108,7 @@ def receipt_id(began_s: float, plan_id: str) -> str:
 
 def applied_from(document: Document) -> Applied:
     """The receipt in a document, with the plan that it is about."""
-    file, findings = check(document, ReceiptFile)
+    document, file, findings = check_file(document, ReceiptFile)
     if file is None:
         raise InputError(*findings)
     if file.document is None:

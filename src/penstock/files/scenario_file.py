@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field
 
 from penstock.errors import Finding, InputError
 from penstock.files.document import Document, Place, read_document
 from penstock.files.plan_file import plan_from
-from penstock.files.schema import Count, FileModel, NotNegative, Positive, Strict, check
+from penstock.files.schema import (
+    Count,
+    FileModel,
+    NotNegative,
+    Positive,
+    Strict,
+    Version,
+    check_file,
+)
 from penstock.files.trace_file import read_trace
 from penstock.simulate.patterns import Bursts, Pattern, Steady, Steps, Wave
 from penstock.simulate.scenario import (
@@ -114,8 +122,8 @@ _NO_SERVICE = ServicesFields.model_construct()
 class ScenarioFile(FileModel):
     """What is simulated. Everything but format and version has a default."""
 
-    FORMAT: ClassVar[str] = "penstock/scenario"
     format: Literal["penstock/scenario"]
+    version: Version[Literal[1]]
     name: str = "scenario"
     description: str = ""
     duration_s: Positive = Scenario().duration_s
@@ -151,7 +159,7 @@ class ScenarioFile(FileModel):
 
 def scenario_from(document: Document) -> Scenario:
     """The scenario in a document; machines and components are checked when they meet a plan."""
-    file, findings = check(document, ScenarioFile)
+    document, file, findings = check_file(document, ScenarioFile)
     if file is None:
         raise InputError(*findings)
     findings = [document.finding(place, message) for place, message in _contradictions(file)]

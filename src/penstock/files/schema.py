@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 from operator import is_
-from typing import Annotated, Any, ClassVar, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from penstock.errors import Finding, close_match, shown, unknown_name
 from penstock.files.document import LONGEST_NAME, Document, Place, shortened
+from penstock.files.versions import FormatVersion, Migrate
 
 _NAME_PATTERN = r"^[^\s/\x00-\x1f\x7f-\x9f][^/\x00-\x1f\x7f-\x9f]*$"
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME, pattern=_NAME_PATTERN)]
@@ -39,15 +40,34 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
 
-class FileModel(Strict):
-    """A whole file: says what it is and in which version of the format."""
-
-    #: The value of ``format``.
-    FORMAT: ClassVar[str]
-    version: Literal[1] = Field(description="Version of the format.")
-
-
 _M = TypeVar("_M", bound=BaseModel)
+_V = TypeVar("_V")
+#: The type of the field ``version``: each format says its own, ``Version[Literal[1]]``.
+Version = Annotated[_V, Field(description="Version of the format.")]
+
+
+class FileModel(Strict):
+    """A whole file: says what it is and in which version of the format.
+
+    A new version of a format is a new number in the type of its ``version`` and one entry of
+    ``MIGRATIONS``, both in the format's own class.
+    """
+
+    #: How a file of a version becomes one of the next, by version.
+    MIGRATIONS: ClassVar[Mapping[int, Migrate]] = {}
+    #: What the types of ``format`` and ``version`` say, with the migrations.
+    FORMAT: ClassVar[FormatVersion]
+    version: int
+    format: str
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_options: object) -> None:
+        (name,) = get_args(cls.model_fields["format"].annotation)
+        (version,) = get_args(cls.model_fields["version"].annotation)
+        cls.FORMAT = FormatVersion(name, version, cls.MIGRATIONS)
+
+
+_F = TypeVar("_F", bound=FileModel)
 
 #: Enough to see what is wrong; a hostile file has half a million.
 MANY_FINDINGS = 100
@@ -75,6 +95,12 @@ _MESSAGES = {
     "too_long": "must hold at most {max_length}",
     "string_pattern_mismatch": "must be a name: not empty, without line breaks, tabs or slashes",
 }
+
+
+def check_file(document: Document, model: type[_F]) -> tuple[Document, _F | None, list[Finding]]:
+    """A file as one of its format's current version, as a model, and what is wrong with it."""
+    document = model.FORMAT.as_current(document)
+    return (document, *check(document, model))
 
 
 def check(document: Document, model: type[_M]) -> tuple[_M | None, list[Finding]]:

@@ -1,17 +1,21 @@
-"""The simulation format: what ``penstock simulate --json`` writes, as far as a report needs it."""
+"""The simulation format: what ``penstock simulate --json`` writes; of it, reports read a part."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from math import nan
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import ConfigDict, Field
 
 from penstock.errors import InputError
 from penstock.files.document import Document
-from penstock.files.schema import FileModel, NotNegative, Strict, check
+from penstock.files.schema import FileModel, NotNegative, Strict, Version, check_file
+from penstock.simulate.measured import Measured
+from penstock.simulate.results import SimResult, number_or_none
+from penstock.simulate.scenario import CutOff, Down, Replace
 
 _PARTLY = ConfigDict(extra="ignore", strict=True, frozen=True, allow_inf_nan=False)
 _Known = float | None
@@ -54,8 +58,8 @@ class SimulationFile(FileModel):
     """A simulation's figures with their intervals, and what happened over time."""
 
     model_config = _PARTLY
-    FORMAT: ClassVar[str] = "penstock/simulation"
     format: Literal["penstock/simulation"]
+    version: Version[Literal[1]]
     topologies: list[str]
     cluster: str
     scenario: str
@@ -118,7 +122,7 @@ class Simulation:
 
 def simulation_from(document: Document) -> Simulation:
     """The simulation in a document; everything that is wrong with it at once."""
-    file, findings = check(document, SimulationFile)
+    document, file, findings = check_file(document, SimulationFile)
     if file is None:
         raise InputError(*findings)
     machines = tuple(file.over_time[0].utilisation)
@@ -168,3 +172,80 @@ def _known(value: float | None) -> float:
 
 def _slowest(values: list[float | None]) -> float:
     return max((value for value in values if value is not None), default=nan)
+
+
+def simulation_to_dict(result: SimResult, remarks: Sequence[str]) -> dict[str, object]:
+    """The result as its file says it; ``remarks`` are what a reader of its figures must know."""
+    intervals = {
+        path: {"mean": number_or_none(i.mean), "half_width": number_or_none(i.half_width)}
+        for path, i in result.intervals.items()
+    }
+    return {
+        **SimulationFile.FORMAT.head,
+        "topologies": [t.name for t in result.problem.topologies],
+        "cluster": result.problem.cluster.name,
+        "scenario": result.scenario.name,
+        "model": result.model,
+        "seed": result.seed,
+        "runs": len(result.runs),
+        "events": result.events,
+        "stopped": result.stopped,
+        "warmup_s": result.warmup_s,
+        "steady": result.scenario.is_steady,
+        "changes": [{"at_s": at_s, "what": what} for at_s, what in _changes(result)],
+        "interval_over": "runs" if len(result.runs) > 1 else "batches",
+        "figures": intervals,
+        "at_least": sorted(result.at_least),
+        "remarks": list(remarks),
+        "balance": {**asdict(result.balance), "missing": result.balance.missing},
+        "measured": _plain(asdict(result.measured)),
+        "over_time": [_moment(one) for one in result.over_time],
+    }
+
+
+def _changes(result: SimResult) -> list[tuple[float, str]]:
+    """When something changes, and what, in a word or two."""
+    found = []
+    for change in result.scenario.changes:
+        if isinstance(change, Replace):
+            found.append((change.at_s + change.pause_s, "new plan"))
+            continue
+        if isinstance(change, CutOff):
+            name, what = change.rack, "cut off"
+        else:
+            name, what = change.machine, "down" if isinstance(change, Down) else "slow"
+        found.append((change.at_s, f"{name} {what}"))
+        if change.until_s is not None:
+            found.append((change.until_s, f"{name} back"))
+    return sorted(found)
+
+
+#: Less is nothing: of the numbers in files, the smallest.
+_LEAST = 1e-15
+
+
+def _moment(one: Measured) -> dict[str, object]:
+    found: dict[str, object] = _plain(
+        {
+            "from_s": one.from_s,
+            "until_s": one.until_s,
+            "topologies": [asdict(t) for t in one.topologies],
+            "present": {c.component: c.present for c in one.components},
+            "utilisation": {m.machine: m.utilisation for m in one.machines},
+            "watts": one.watts,
+        }
+    )
+    return found
+
+
+def _plain(value: Any) -> Any:
+    """Numbers JSON knows, and nothing else."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, (float, np.floating)):
+        # The fluid model lets queues run down for ever; no file takes so little.
+        number = float(value)
+        return 0.0 if abs(number) < _LEAST else number_or_none(number)
+    return value

@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from pydantic import BaseModel
-
 from penstock.errors import Finding, InputError, UnknownNameError, close_match
 from penstock.files import flux, production
+from penstock.files.answer_formats import ANSWER_FORMATS
 from penstock.files.cluster_file import ClusterFile, cluster_from, cluster_to_dict
 from penstock.files.document import Document, document_of, read_document, shortened
 from penstock.files.plan_file import PlanFile, plan_from, plan_to_dict
@@ -17,7 +16,7 @@ from penstock.files.profile_file import ProfileFile, profile_from, profile_to_di
 from penstock.files.receipt_file import ReceiptFile
 from penstock.files.sample_schema import sample_json_schema
 from penstock.files.scenario_file import ScenarioFile, scenario_from
-from penstock.files.schema import seen_as
+from penstock.files.schema import FileModel, seen_as
 from penstock.files.simulation_file import Simulation, SimulationFile, simulation_from
 from penstock.files.sweep_file import Sweep, SweepFile, sweep_from
 from penstock.files.terms_file import TermsFile, terms_from, terms_to_dict
@@ -35,17 +34,19 @@ Loaded: TypeAlias = (
     Topology | Cluster | Profile | Terms | Scenario | Sweep | Plan | Problem | Simulation
 )
 
-_READERS: dict[str, Callable[[Document], Loaded]] = {
-    TopologyFile.FORMAT: topology_from,
-    ClusterFile.FORMAT: cluster_from,
-    ProfileFile.FORMAT: profile_from,
-    TermsFile.FORMAT: terms_from,
-    ScenarioFile.FORMAT: scenario_from,
-    SweepFile.FORMAT: sweep_from,
-    PlanFile.FORMAT: plan_from,
-    SimulationFile.FORMAT: simulation_from,
+#: The models of all files that are read, and who reads them.
+_READERS: dict[type[FileModel], Callable[[Document], Loaded]] = {
+    TopologyFile: topology_from,
+    ClusterFile: cluster_from,
+    ProfileFile: profile_from,
+    TermsFile: terms_from,
+    ScenarioFile: scenario_from,
+    SweepFile: sweep_from,
+    PlanFile: plan_from,
+    SimulationFile: simulation_from,
 }
-_SCHEMAS: dict[str, type[BaseModel]] = {
+_READER_OF = {model.FORMAT.name: read for model, read in _READERS.items()}
+_SCHEMAS: dict[str, type[FileModel]] = {
     "topology": TopologyFile,
     "cluster": ClusterFile,
     "profile": ProfileFile,
@@ -62,6 +63,10 @@ SAMPLE = "sample"
 RECEIPT = "receipt"
 #: Formats that nobody writes by hand.
 WRITTEN = (SAMPLE, RECEIPT)
+_FILES: tuple[type[FileModel], ...] = (*_READERS, ReceiptFile)
+#: Every format of a file that Penstock reads, and every one that it only writes.
+FILE_FORMATS = tuple(model.FORMAT for model in _FILES)
+ALL_FORMATS = (*FILE_FORMATS, *ANSWER_FORMATS.values())
 
 
 def load(source: str | Path | Mapping[str, Any]) -> Loaded:
@@ -84,12 +89,12 @@ def _from_document(document: Document) -> Loaded:
         return flux.topology_from_flux(document)
     kind = document.value.get("format")
     if kind is None:
-        known = ", ".join(_READERS)
+        known = ", ".join(_READER_OF)
         raise InputError(document.finding((), f"has no format field; say which: {known}"))
-    reader = _READERS.get(kind) if isinstance(kind, str) else None
+    reader = _READER_OF.get(kind) if isinstance(kind, str) else None
     if reader is None:
-        close = close_match(shortened(kind), list(_READERS))
-        hint = f'did you mean "{close}"?' if close else f"known: {', '.join(_READERS)}"
+        close = close_match(shortened(kind), list(_READER_OF))
+        hint = f'did you mean "{close}"?' if close else f"known: {', '.join(_READER_OF)}"
         raise InputError(document.finding(("format",), f"no format {seen_as(kind)}; {hint}"))
     return reader(document)
 
@@ -123,9 +128,14 @@ def save(value: Topology | Cluster | Profile | Terms | Plan, path: str | Path) -
 
 
 def json_schema(name: str) -> dict[str, Any]:
-    """The JSON Schema (2020-12) of a format."""
+    """The JSON Schema (2020-12) of a format's current version."""
     if name not in (*FORMATS, *WRITTEN):
         raise UnknownNameError("format", name, (*FORMATS, *WRITTEN))
-    models: dict[str, type[BaseModel]] = {**_SCHEMAS, RECEIPT: ReceiptFile}
+    models: dict[str, type[FileModel]] = {**_SCHEMAS, RECEIPT: ReceiptFile}
     schema = sample_json_schema() if name == SAMPLE else models[name].model_json_schema()
     return {"$schema": "https://json-schema.org/draft/2020-12/schema"} | schema
+
+
+def schema_version(name: str) -> int:
+    """The version of a format that its JSON Schema is of."""
+    return int(json_schema(name)["properties"]["version"]["const"])

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from penstock.errors import Finding, InputError
 from penstock.files.document import Document, read_document
 from penstock.files.scenario_file import scenario_from
-from penstock.files.schema import Count, FileModel, Fraction, NotNegative, Positive, Strict, check
+from penstock.files.schema import (
+    Count,
+    FileModel,
+    Fraction,
+    NotNegative,
+    Positive,
+    Strict,
+    Version,
+    check_file,
+)
 from penstock.simulate.scenario import Scenario
 
 _MOST_CELLS = 1_000_000
@@ -41,8 +50,8 @@ class SweepScenarioFields(Strict):
 class SweepFile(FileModel):
     """Every problem with every scheduler, seed and scenario is a cell."""
 
-    FORMAT: ClassVar[str] = "penstock/sweep"
     format: Literal["penstock/sweep"]
+    version: Version[Literal[1]]
     name: str = "sweep"
     description: str = ""
     problems: Annotated[list[SweepProblemFields], Field(min_length=1)]
@@ -91,7 +100,7 @@ class Sweep:
 
 def sweep_from(document: Document) -> Sweep:
     """The grid in a document; problems and schedulers are looked up when it is run."""
-    file, findings = check(document, SweepFile)
+    document, file, findings = check_file(document, SweepFile)
     if file is None:
         raise InputError(*findings)
     home = Path(document.name).parent

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from penstock.errors import InputError
 from penstock.files.document import Document
-from penstock.files.schema import Count, FileModel, Fraction, Name, Positive, Strict, check
+from penstock.files.schema import (
+    Count,
+    FileModel,
+    Fraction,
+    Name,
+    Positive,
+    Strict,
+    Version,
+    check_file,
+)
 from penstock.files.topology_file import given
 from penstock.model.terms import Held, Least, Terms
 
@@ -24,8 +33,8 @@ class HeldFields(Strict):
 class TermsFile(FileModel):
     """What a plan has to keep to besides carrying tuples. Everything is optional."""
 
-    FORMAT: ClassVar[str] = "penstock/terms"
     format: Literal["penstock/terms"]
+    version: Version[Literal[1]]
     carry_per_s: Positive | None = Field(
         None, description="Tuples/s to carry, all topologies together, in place of the most."
     )
@@ -57,7 +66,7 @@ class TermsFile(FileModel):
 
 def terms_from(document: Document) -> Terms:
     """The terms in a document; names are checked when they meet a problem."""
-    file, findings = check(document, TermsFile)
+    document, file, findings = check_file(document, TermsFile)
     if file is None:
         raise InputError(*findings)
     return Terms(
@@ -82,7 +91,7 @@ def terms_to_dict(terms: Terms) -> dict[str, object]:
             "component": one.component, "machine": one.machine, "instances": one.instances,
         }  # fmt: skip
 
-    return {"format": TermsFile.FORMAT, "version": 1} | given(
+    return TermsFile.FORMAT.head | given(
         {
             "carry_per_s": terms.carry_per_s,
             "least": [what.value for what in terms.least] or None,

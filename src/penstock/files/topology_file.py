@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -17,9 +17,10 @@ from penstock.files.schema import (
     NotNegative,
     Positive,
     Strict,
+    Version,
     as_list,
     as_mapping,
-    check,
+    check_file,
     first_findings,
     no_such,
 )
@@ -81,8 +82,8 @@ class ComponentFields(Strict):
 class TopologyFile(FileModel):
     """A topology: a graph of components."""
 
-    FORMAT: ClassVar[str] = "penstock/topology"
     format: Literal["penstock/topology"]
+    version: Version[Literal[1]]
     name: Name
     description: str = ""
     workers: Count | None = Field(None, description="Worker processes asked for.")
@@ -98,7 +99,7 @@ class TopologyFile(FileModel):
 
 def topology_from(document: Document) -> Topology:
     """The topology in a document, or an error with everything that is wrong with it."""
-    file, findings = check(document, TopologyFile)
+    document, file, findings = check_file(document, TopologyFile)
     if len(findings) < MANY_FINDINGS:
         findings += first_findings(document, _reference_findings(document))
     if file is None or findings:
@@ -218,7 +219,7 @@ def topology_to_dict(topology: Topology) -> dict[str, object]:
         c.name: _component_dict(c) | ({"streams": leaving[c.name]} if leaving[c.name] else {})
         for c in topology.components
     }
-    head: dict[str, object] = {"format": TopologyFile.FORMAT, "version": 1, "name": topology.name}
+    head: dict[str, object] = {**TopologyFile.FORMAT.head, "name": topology.name}
     optional = {
         "workers": topology.workers,
         "priority": topology.priority or None,

@@ -31,14 +31,6 @@ class Need:
     #: Price of the likely number.
     price_per_hour: float | None
 
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "machine_type": self.machine_type,
-            "at_least": self.at_least,
-            "likely": self.likely,
-            "price_per_hour": self.price_per_hour,
-        }
-
 
 @dataclass(frozen=True)
 class Purchase:

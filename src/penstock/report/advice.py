@@ -8,6 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from penstock.files.answer_formats import answer_head
 from penstock.planning.advice import Advice, Change
 from penstock.planning.numbers import percent, rate
 
@@ -94,8 +95,7 @@ def advice_dict(found: Advice) -> dict[str, object]:
         }
 
     return {
-        "format": "penstock/advice",
-        "version": 1,
+        **answer_head("advice"),
         "rate_per_s": _finite(found.rate_per_s),
         "replanned_per_s": _finite(found.replanned_per_s),
         "limited_by": found.limited_by,

@@ -8,6 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from penstock.files.answer_formats import answer_head
 from penstock.planning.alternatives import Alternative, Explanation
 from penstock.planning.numbers import UNKNOWN, percent, plain, points, rate
 
@@ -96,8 +97,7 @@ def explanation_dict(found: Explanation, name: str) -> dict[str, object]:
     machines = found.problem.cluster.machines
     kinds = found.problem.cluster.types
     return {
-        "format": "penstock/explanation",
-        "version": 1,
+        **answer_head("explanation"),
         "instance": name,
         "machine": machines[int(found.placement.machine[found.instance])].name,
         "slot": int(found.placement.slot[found.instance]),

@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from penstock.files.answer_formats import answer_head
 from penstock.planning.numbers import counted, percent, rate
 from penstock.report.simulation import figures_table, interval_text, percentile_text
 from penstock.report.simulation_remarks import (
@@ -123,8 +124,7 @@ def slowest_p99_ms(point: LoadPoint) -> float:
 def load_curve_to_dict(curve: LoadCurve) -> dict[str, object]:
     """The curve as ``--json`` prints it."""
     return {
-        "format": "penstock/load-curve",
-        "version": 1,
+        **answer_head("load-curve"),
         "topologies": [topology.name for topology in curve.problem.topologies],
         "cluster": curve.problem.cluster.name,
         "seed": curve.seed,

@@ -8,6 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from penstock.files.answer_formats import answer_head
 from penstock.files.profile_file import profile_to_dict
 from penstock.model.profile import Cost, Profile
 from penstock.planning.numbers import UNKNOWN, percent, plain, rate
@@ -159,8 +160,7 @@ def _hidden(table: Table, total: int) -> None:
 def measured_to_dict(found: Measured) -> dict[str, object]:
     """The same as JSON has it."""
     return {
-        "format": "penstock/measured",
-        "version": 1,
+        **answer_head("measured"),
         "profile": profile_to_dict(found.profile) if found.profile else None,
         "not_ready": [
             {"row": n.row, "machine_type": n.machine_type, "why": n.why} for n in found.not_ready

@@ -12,6 +12,7 @@ from rich.text import Text
 from penstock.evaluate.bound import upper_bound
 from penstock.evaluate.capacity import Resource
 from penstock.evaluate.occupancy import FULL, Occupancy, Residents, ResourceUse
+from penstock.files.answer_formats import answer_head
 from penstock.planning.numbers import UNKNOWN, count, counted, percent, plain, points, rate
 from penstock.report.text import plain_table
 
@@ -183,8 +184,7 @@ def machine_dict(found: Occupancy, machine: int) -> dict[str, object]:
     """A machine as facts."""
     one = found.problem.cluster.machines[machine]
     return {
-        "format": "penstock/machine-explanation",
-        "version": 1,
+        **answer_head("machine-explanation"),
         "machine": one.name,
         "type": one.type,
         "rack": one.rack,
@@ -200,8 +200,7 @@ def machine_dict(found: Occupancy, machine: int) -> dict[str, object]:
 def component_dict(found: Occupancy, component: int) -> dict[str, object]:
     """A component as facts."""
     return {
-        "format": "penstock/component-explanation",
-        "version": 1,
+        **answer_head("component-explanation"),
         "component": found.problem.labels[component],
         "in_words": component_sentences(found, component),
         "runs": [_row(found, row) for row in found.of(component)],

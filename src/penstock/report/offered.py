@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from rich.text import Text
 from penstock.evaluate.assess import Assessment
 from penstock.evaluate.bound import hottest_key_in_words
 from penstock.evaluate.overload import Overload
+from penstock.files.answer_formats import answer_head
 from penstock.model.problem import Problem
 from penstock.planning.numbers import UNKNOWN, count, percent, plain, points, rate
 from penstock.planning.purchase import MOST_BOUGHT, Need, Purchase
@@ -101,6 +103,32 @@ def left_over_view(judged: Assessment) -> RenderableType:
         )
     part = f" ({percent(spare / judged.scale)} more)" if judged.scale > 0 else ""
     return Group(Text(f"left over: {rate(spare * unit)} tuples/s{part}"), table)
+
+
+def overload_dict(problem: Problem, found: Overload) -> dict[str, object]:
+    """The same as facts."""
+    return {
+        **answer_head("overload"),
+        "offered_scale": found.offered_scale,
+        "sustainable_scale": found.sustainable_scale,
+        "saturates_first": found.saturates_first,
+        "full_machines": list(found.full_machines),
+        "converged": found.converged,
+        "components": [
+            {
+                "component": label,
+                "arriving_per_s": float(found.arriving_per_s[c]),
+                "processed_per_s": float(found.processed_per_s[c]),
+                "backlog_per_s": float(found.backlog_per_s[c]),
+            }
+            for c, label in enumerate(problem.labels)
+        ],
+    }
+
+
+def purchase_dict(found: Purchase) -> dict[str, object]:
+    """What to buy as facts."""
+    return {"to_buy": [asdict(need) for need in found.needs]}
 
 
 def left_over_dict(judged: Assessment) -> dict[str, object]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
-from typing import Any
 
 import numpy as np
 from rich.console import Group, RenderableType
@@ -12,15 +10,13 @@ from rich.table import Table
 from rich.text import Text
 
 from penstock.files.document import document_of
-from penstock.files.simulation_file import Simulation, simulation_from
+from penstock.files.simulation_file import Simulation, simulation_from, simulation_to_dict
 from penstock.planning.numbers import UNKNOWN, percent, plain, rate
 from penstock.report.simulation_remarks import percentile_title, simulation_remarks
 from penstock.report.text import MOST_MACHINES_LISTED
 from penstock.simulate.intervals import BATCHES, Interval
 from penstock.simulate.latency import PERCENTILES
-from penstock.simulate.measured import Measured
-from penstock.simulate.results import FLUID, SimResult, number_or_none
-from penstock.simulate.scenario import CutOff, Down, Replace
+from penstock.simulate.results import FLUID, SimResult
 
 
 def simulation_view(result: SimResult) -> RenderableType:
@@ -129,87 +125,10 @@ def _network(result: SimResult) -> Table:
     return table
 
 
-def simulation_to_dict(result: SimResult) -> dict[str, object]:
-    """The result as ``--json`` prints it."""
-    intervals = {
-        path: {"mean": number_or_none(i.mean), "half_width": number_or_none(i.half_width)}
-        for path, i in result.intervals.items()
-    }
-    return {
-        "format": "penstock/simulation",
-        "version": 1,
-        "topologies": [t.name for t in result.problem.topologies],
-        "cluster": result.problem.cluster.name,
-        "scenario": result.scenario.name,
-        "model": result.model,
-        "seed": result.seed,
-        "runs": len(result.runs),
-        "events": result.events,
-        "stopped": result.stopped,
-        "warmup_s": result.warmup_s,
-        "steady": result.scenario.is_steady,
-        "changes": [{"at_s": at_s, "what": what} for at_s, what in _changes(result)],
-        "interval_over": "runs" if len(result.runs) > 1 else "batches",
-        "figures": intervals,
-        "at_least": sorted(result.at_least),
-        "remarks": simulation_remarks(result),
-        "balance": {**asdict(result.balance), "missing": result.balance.missing},
-        "measured": _plain(asdict(result.measured)),
-        "over_time": [_moment(one) for one in result.over_time],
-    }
-
-
-def _changes(result: SimResult) -> list[tuple[float, str]]:
-    """When something changes, and what, in a word or two."""
-    found = []
-    for change in result.scenario.changes:
-        if isinstance(change, Replace):
-            found.append((change.at_s + change.pause_s, "new plan"))
-            continue
-        if isinstance(change, CutOff):
-            name, what = change.rack, "cut off"
-        else:
-            name, what = change.machine, "down" if isinstance(change, Down) else "slow"
-        found.append((change.at_s, f"{name} {what}"))
-        if change.until_s is not None:
-            found.append((change.until_s, f"{name} back"))
-    return sorted(found)
-
-
 def recorded(result: SimResult) -> Simulation:
     """The result as it is when it has been written to a file and read again."""
-    return simulation_from(document_of(simulation_to_dict(result), "simulation"))
-
-
-#: Less is nothing: of the numbers in files, the smallest.
-_LEAST = 1e-15
-
-
-def _moment(one: Measured) -> dict[str, object]:
-    found: dict[str, object] = _plain(
-        {
-            "from_s": one.from_s,
-            "until_s": one.until_s,
-            "topologies": [asdict(t) for t in one.topologies],
-            "present": {c.component: c.present for c in one.components},
-            "utilisation": {m.machine: m.utilisation for m in one.machines},
-            "watts": one.watts,
-        }
-    )
-    return found
-
-
-def _plain(value: Any) -> Any:
-    """Numbers JSON knows, and nothing else."""
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    if isinstance(value, (float, np.floating)):
-        # The fluid model lets queues run down for ever; no file takes so little.
-        number = float(value)
-        return 0.0 if abs(number) < _LEAST else number_or_none(number)
-    return value
+    written = simulation_to_dict(result, simulation_remarks(result))
+    return simulation_from(document_of(written, "simulation"))
 
 
 def interval_text(result: SimResult, path: str) -> str:

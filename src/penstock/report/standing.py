@@ -9,6 +9,7 @@ from rich.text import Text
 
 from penstock.evaluate.agreed import agreed_scale, held_back_by
 from penstock.evaluate.bound import hottest_key_in_words
+from penstock.files.answer_formats import answer_head
 from penstock.planning.numbers import count, percent, points, rate
 from penstock.planning.standing import MachineStanding, Standing
 
@@ -118,8 +119,7 @@ def standing_dict(found: Standing) -> dict[str, object]:
         return scale * demand if np.isfinite(scale) else None
 
     return {
-        "format": "penstock/standing",
-        "version": 1,
+        **answer_head("standing"),
         "rate_per_s": finite(found.scale),
         "bound_per_s": finite(found.bound.scale),
         "limited_by": found.judged.limited_by,

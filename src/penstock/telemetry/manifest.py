@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from penstock.errors import Finding, InputError
+from penstock.files.document import document_of
+from penstock.files.schema import as_mapping
+from penstock.files.versions import FormatVersion
 
-FORMAT = "penstock/telemetry-store"
-VERSION = 1
+FORMAT = FormatVersion("penstock/telemetry-store", 1)
 #: Below the store.
 FOLDER = "manifest"
 
@@ -43,8 +45,7 @@ class Manifest:
 
     def to_bytes(self) -> bytes:
         content = {
-            "format": FORMAT,
-            "version": VERSION,
+            **FORMAT.head,
             "number": self.number,
             "parts": self.parts,
             "facts": self.facts,
@@ -55,11 +56,11 @@ class Manifest:
 def manifest_of(data: bytes, name: str) -> Manifest:
     """The commit that a file says, or an error that says how to go back to the one before."""
     try:
-        content = json.loads(data.decode())
+        content = as_mapping(FORMAT.as_current(document_of(json.loads(data.decode()), name)).value)
         found = Manifest(content["number"], content["parts"], content["facts"])
     except (ValueError, KeyError, TypeError):
         raise broken(name) from None
-    if content.get("format") != FORMAT or content.get("version") != VERSION:
+    if any(content.get(key) != value for key, value in FORMAT.head.items()):
         raise InputError(f"{name} is not a store this version of Penstock can read")
     return found
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from penstock.errors import Finding, InputError
 from penstock.files.document import Document, Place
-from penstock.files.schema import FileModel, Name, check, no_such
+from penstock.files.schema import FileModel, Name, Version, check_file, no_such
 from penstock_bench.reproduce.paper_fields import (
     BOUND,
     CLUSTER,
@@ -31,8 +31,8 @@ from penstock_bench.reproduce.paper_fields import (
 class PaperFile(FileModel):
     """A paper's evaluation as experiments that can be run."""
 
-    FORMAT: ClassVar[str] = "penstock/paper"
     format: Literal["penstock/paper"]
+    version: Version[Literal[1]]
     name: Name
     title: str
     about: str = ""
@@ -57,7 +57,7 @@ class Paper:
 
 def paper_from(document: Document) -> Paper:
     """The paper in a document, or everything that is wrong with it."""
-    file, findings = check(document, PaperFile)
+    document, file, findings = check_file(document, PaperFile)
     if file is None:
         raise InputError(*findings)
     findings = list(_findings(document, file))

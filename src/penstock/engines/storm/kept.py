@@ -32,7 +32,7 @@ def kept_of(old: bytes | None, running: Container[str], planned: Container[str])
 def _kept_in(
     file: Mapping[str, Any], running: Container[str], planned: Container[str]
 ) -> list[Part]:
-    if file.get("format") != PlanFile.FORMAT:
+    if file.get("format") != PlanFile.FORMAT.name:
         return []
     parts: list[Part] = []
     seen: set[str] = set()

@@ -10,6 +10,7 @@ from penstock.change.guard import places_of
 from penstock.change.history import BEGUN
 from penstock.change.in_force import plan_in_force
 from penstock.engines.storm.snapshot import ACKER, without_ackers
+from penstock.files.receipt_file import ReceiptFile
 from penstock.model.plan import Deployed, Plan
 from penstock.model.snapshot import Snapshot
 
@@ -73,8 +74,7 @@ class Receipt:
         changes = self.publication.changes
         runs = {d.topology: d.id for d in self.publication.before.deployed}
         return {
-            "format": "penstock/receipt",
-            "version": 1,
+            **ReceiptFile.FORMAT.head,
             "plan": self.plan_id,
             "engine": "storm",
             "outcome": self.outcome,

@@ -10,6 +10,7 @@ from penstock.engines.storm.seen import Seen, SeenComponent, SeenExecutor, SeenM
 from penstock.errors import Finding, InputError
 from penstock.files.store import load
 from penstock.files.storm_yaml import supervisor_type
+from penstock.files.topology_file import TopologyFile
 from penstock.model.cluster import Cluster, Machine, MachineType
 from penstock.model.plan import Deployed
 from penstock.model.snapshot import Snapshot
@@ -137,8 +138,7 @@ def _topology(seen: SeenTopology) -> Topology:
                 entry["selectivity"] = measured
             made[stream.component].setdefault("streams", []).append(entry)
     document: dict[str, object] = {
-        "format": "penstock/topology",
-        "version": 1,
+        **TopologyFile.FORMAT.head,
         "name": seen.name,
         "components": made,
     }

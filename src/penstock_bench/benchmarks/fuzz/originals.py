@@ -20,11 +20,12 @@ from penstock import app
 from penstock.errors import PenstockError
 from penstock.evaluate.capacity import capacity
 from penstock.files.receipt_file import ReceiptFile, receipt_id
+from penstock.files.simulation_file import simulation_to_dict
 from penstock.files.store import load, to_dict
 from penstock.files.writer import fingerprint
 from penstock.model.plan import Plan
 from penstock.model.problem import Problem, build
-from penstock.report.simulation import simulation_to_dict
+from penstock.report.simulation_remarks import simulation_remarks
 from penstock.schedulers.base import Budget
 from penstock_bench.benchmarks.fuzz.storm_files import (
     FLUX,
@@ -195,7 +196,8 @@ def _sweep(topologies: int) -> dict[str, Any]:
 def _simulation(plan: Plan) -> dict[str, Any]:
     short = {"duration_s": 2.0, "warmup_s": 0.5, "sample_s": 0.5}
     found = app.simulate(plan, {"format": "penstock/scenario", "version": 1, **short})
-    made: dict[str, Any] = json.loads(json.dumps(simulation_to_dict(found)))
+    written = simulation_to_dict(found, simulation_remarks(found))
+    made: dict[str, Any] = json.loads(json.dumps(written))
     return made
 
 
@@ -204,8 +206,7 @@ def _receipt(plan: Plan) -> dict[str, Any]:
     key = fingerprint(document)[:12]
     assert receipt_id(EPOCH_S, key)
     return {
-        "format": ReceiptFile.FORMAT,
-        "version": 1,
+        **ReceiptFile.FORMAT.head,
         "plan": key,
         "engine": "storm",
         "outcome": "applied",
