@@ -1,0 +1,1 @@
+"""What each part and each constant of the ``penstock`` scheduler is worth: switched off, varied."""
