@@ -10,12 +10,12 @@ from tests.builders import cluster, place, profile, topology
 
 from penstock import app
 from penstock.cli.output import say
+from penstock.files.simulation_file import json_value
 from penstock.files.store import save
 from penstock.model.cluster import MachineType
 from penstock.model.plan import Plan
 from penstock.model.problem import Problem, build
 from penstock.planning.advice import advise
-from penstock.report.simulation import _plain as number_in_file
 
 
 def free_work() -> Problem:
@@ -101,9 +101,9 @@ def test_a_type_without_machines_and_without_costs_is_planned_around():
 
 def test_next_to_nothing_in_a_queue_is_nothing_in_a_file():
     """The fluid model lets queues run down for ever, and its own picture refused 3e-17 tuples."""
-    assert number_in_file(2.9e-17) == 0.0
-    assert number_in_file(2.9e-15) == 2.9e-15
-    assert number_in_file(float("inf")) is None
+    assert json_value(2.9e-17) == 0.0
+    assert json_value(2.9e-15) == 2.9e-15
+    assert json_value(float("inf")) is None
 
 
 @pytest.mark.parametrize(

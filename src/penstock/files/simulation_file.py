@@ -198,7 +198,7 @@ def simulation_to_dict(result: SimResult, remarks: Sequence[str]) -> dict[str, o
         "at_least": sorted(result.at_least),
         "remarks": list(remarks),
         "balance": {**asdict(result.balance), "missing": result.balance.missing},
-        "measured": _plain(asdict(result.measured)),
+        "measured": json_value(asdict(result.measured)),
         "over_time": [_moment(one) for one in result.over_time],
     }
 
@@ -225,7 +225,7 @@ _LEAST = 1e-15
 
 
 def _moment(one: Measured) -> dict[str, object]:
-    found: dict[str, object] = _plain(
+    found: dict[str, object] = json_value(
         {
             "from_s": one.from_s,
             "until_s": one.until_s,
@@ -238,12 +238,12 @@ def _moment(one: Measured) -> dict[str, object]:
     return found
 
 
-def _plain(value: Any) -> Any:
+def json_value(value: Any) -> Any:
     """Numbers JSON knows, and nothing else."""
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: json_value(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
+        return [json_value(item) for item in value]
     if isinstance(value, (float, np.floating)):
         # The fluid model lets queues run down for ever; no file takes so little.
         number = float(value)
