@@ -62,9 +62,9 @@ def take_census(world: World) -> Census:
 
 
 def _walk(world: World, first: int) -> list[int]:
-    found = []
+    chain = []
     following = world.nodes["next"]
     while first >= 0:
-        found.append(first)
+        chain.append(first)
         first = int(following[first])
-    return found
+    return chain

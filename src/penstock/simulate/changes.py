@@ -32,10 +32,10 @@ class Moment:
 def moments(problem: Problem, scenario: Scenario) -> list[Moment]:
     """Looks and changes until the end, in order; at the same time the look comes first."""
     looks = max(1, round(scenario.duration_s / scenario.sample_s))
-    found = [Moment(float(t)) for t in np.linspace(0.0, scenario.duration_s, looks + 1)[1:]]
+    ordered = [Moment(float(t)) for t in np.linspace(0.0, scenario.duration_s, looks + 1)[1:]]
     for change in scenario.changes:
-        found += [m for m in _moments_of(problem, change) if m.at_s < scenario.duration_s]
-    return sorted(found, key=lambda moment: moment.at_s)
+        ordered += [m for m in _moments_of(problem, change) if m.at_s < scenario.duration_s]
+    return sorted(ordered, key=lambda moment: moment.at_s)
 
 
 def check_changes(problem: Problem, scenario: Scenario) -> None:

@@ -49,12 +49,12 @@ def compiled(function: _F) -> _F:
     # Only while numba looks for a place; what others compile is none of our business.
     settings_of_numba.CACHE_DIR = before or str(_folder())
     try:
-        made: _F = njit(cache=True, **settings)(_with_a_source(function))
+        machine_code: _F = njit(cache=True, **settings)(_with_a_source(function))
     except (RuntimeError, OSError):  # no place to write to: compiled anew in every process
-        made = njit(**settings)(function)
+        machine_code = njit(**settings)(function)
     finally:
         settings_of_numba.CACHE_DIR = before
-    return made
+    return machine_code
 
 
 def _with_a_source(function: _F) -> _F:
@@ -63,13 +63,13 @@ def _with_a_source(function: _F) -> _F:
     On a Spark executor our code is in an archive, under another name in every session. numba keeps
     what it compiles by the source file's name, age and size.
     """
-    given = Path(function.__code__.co_filename)
-    if not given.is_file():
-        copy = _folder() / "sources" / given.name
+    origin = Path(function.__code__.co_filename)
+    if not origin.is_file():
+        copy = _folder() / "sources" / origin.name
         if not copy.is_file():
-            source = (resources.files(__package__) / given.name).read_bytes()
+            source = (resources.files(__package__) / origin.name).read_bytes()
             copy.parent.mkdir(parents=True, exist_ok=True)
-            draft = copy.with_name(f"{given.name}.{os.getpid()}")
+            draft = copy.with_name(f"{origin.name}.{os.getpid()}")
             draft.write_bytes(source)
             draft.replace(copy)
         function.__code__ = function.__code__.replace(co_filename=str(copy))

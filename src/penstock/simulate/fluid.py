@@ -63,18 +63,18 @@ class Fluid:
                 f"{type(unknown[0]).__name__}; use the engine"
             )
         self.problem, self.placement, self.scenario = problem, placement, scenario
-        found = capacity(problem, placement)
-        self.times_s, self.rates = offered_rates(problem, found.scale, scenario)
-        unit = found.rates.per_instance
+        planned = capacity(problem, placement)
+        self.times_s, self.rates = offered_rates(problem, planned.scale, scenario)
+        unit = planned.rates.per_instance
         self.share = np.where(problem.spout_rate[placement.component] > 0, unit, 0.0)
         # Points per tuple/s as the cost model has them, crossing costs included.
-        self.cost = np.divide(found.instance_slope, unit, out=np.zeros_like(unit), where=unit > 0)
+        self.cost = np.divide(planned.instance_slope, unit, out=np.zeros_like(unit), where=unit > 0)
         kind = problem.cluster.type_of[placement.machine]
-        thread = problem.thread_points[placement.component, kind] - found.instance_fixed
+        thread = problem.thread_points[placement.component, kind] - planned.instance_fixed
         self.thread = np.maximum(thread, 0.0)
-        self.room = np.maximum(problem.cluster.usable_cpu - found.machine_fixed, 0.0)
-        self.fixed = found.machine_fixed
-        self.hops = traffic(problem, placement, found.rates)
+        self.room = np.maximum(problem.cluster.usable_cpu - planned.machine_fixed, 0.0)
+        self.fixed = planned.machine_fixed
+        self.hops = traffic(problem, placement, planned.rates)
         self.pipes = _pipes(problem, placement)
         size = len(placement)
         self.queue, self.mass = np.zeros(size), np.zeros(size)
@@ -92,7 +92,7 @@ class Fluid:
         self.limit = np.where(spout, np.inf, np.inf if limit is None else limit)
 
         # A window is filled once in a step, so that a step must not be long enough to empty it.
-        most_per_s = float(self.share.sum()) * found.scale
+        most_per_s = float(self.share.sum()) * planned.scale
         window = scenario.offered.in_flight
         passes_s = window / most_per_s if window is not None and most_per_s > 0 else np.inf
         self.longest_step_s = min(_LONGEST_STEP_S, passes_s / 10)
@@ -131,8 +131,8 @@ class Fluid:
     def _able(self, step_s: float, speed: FloatVector) -> FloatVector:
         """Tuples that each instance can process in this step, given what the others need."""
         need = (self.queue + self.inflow) * self.cost / step_s
-        wanted = np.minimum(need, self.thread * speed)
-        granted = share_by_need(wanted, self.placement.machine, self.room * self.speed)
+        demand = np.minimum(need, self.thread * speed)
+        granted = share_by_need(demand, self.placement.machine, self.room * self.speed)
         able = np.full(len(need), np.inf)
         np.divide(granted * step_s, self.cost, out=able, where=self.cost > 0)
         return np.where(speed > 0, able, 0.0)
@@ -164,12 +164,12 @@ class Fluid:
             self.completed[self.problem.topology_of[component]] += float(mass.sum())
             return
         for pipe, tuples in zip(pipes, sent, strict=True):
-            kept = np.minimum(tuples, self._room(pipe, able))
-            inflow[pipe.targets] += kept
-            self.mass[pipe.targets] += kept / total * float(mass.sum())
+            accepted = np.minimum(tuples, self._room(pipe, able))
+            inflow[pipe.targets] += accepted
+            self.mass[pipe.targets] += accepted / total * float(mass.sum())
             if self.scenario.when_full is WhenFull.DROP:
-                gone = float((tuples - kept).sum())
-                self.lost[pipe.targets] += tuples - kept
+                gone = float((tuples - accepted).sum())
+                self.lost[pipe.targets] += tuples - accepted
                 self.lost_mass[self.problem.topology_of[component]] += (
                     gone / total * float(mass.sum())
                 )
@@ -276,7 +276,7 @@ def run_fluid(
 
 
 def _changes(fluid: Fluid) -> list[tuple[float, Callable[[], None]]]:
-    found: list[tuple[float, Callable[[], None]]] = []
+    actions: list[tuple[float, Callable[[], None]]] = []
     index = fluid.problem.cluster.machine_index
 
     def set_speed(machine: int, speed: float) -> Callable[[], None]:
@@ -286,12 +286,12 @@ def _changes(fluid: Fluid) -> list[tuple[float, Callable[[], None]]]:
         assert isinstance(change, Slow | Down)  # looked at when the model was made
         machine = index[change.machine]
         if isinstance(change, Slow):
-            found.append((change.at_s, set_speed(machine, change.speed)))
+            actions.append((change.at_s, set_speed(machine, change.speed)))
         else:
-            found.append((change.at_s, partial(fluid.take_down, machine)))
+            actions.append((change.at_s, partial(fluid.take_down, machine)))
         if change.until_s is not None:
-            found.append((change.until_s, set_speed(machine, 1.0)))
-    return sorted(found, key=lambda one: one[0])
+            actions.append((change.until_s, set_speed(machine, 1.0)))
+    return sorted(actions, key=lambda one: one[0])
 
 
 def _pipes(problem: Problem, placement: Placement) -> list[_Pipe]:

@@ -28,12 +28,12 @@ def uniform(w, row):
     s0, s1, s2, s3 = state.s0, state.s1, state.s2, state.s3
     total = s0 + s3
     result = ((total << np.uint64(23)) | (total >> np.uint64(41))) + s0
-    kept = s1 << np.uint64(17)
+    shifted = s1 << np.uint64(17)
     s2 ^= s0
     s3 ^= s1
     state.s1 = s1 ^ s2
     state.s0 = s0 ^ s3
-    state.s2 = s2 ^ kept
+    state.s2 = s2 ^ shifted
     state.s3 = (s3 << np.uint64(45)) | (s3 >> np.uint64(19))
     return float(result >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 

@@ -114,12 +114,12 @@ def add_at_source(w, i, due_s):
 def set_next_due(w, k, from_s):
     """The time at which the source's rate, added up, has grown by one tuple."""
     source = source_at(w.sources, k)
-    wanted = 1.0 if source.even else exponential(w, source.generator)
-    set_clock(w, w.machine_count + k, due_after(w, k, from_s, wanted))
+    tuples = 1.0 if source.even else exponential(w, source.generator)
+    set_clock(w, w.machine_count + k, due_after(w, k, from_s, tuples))
 
 
 @compiled
-def due_after(w, k, from_s, wanted):
+def due_after(w, k, from_s, tuples):
     source = source_at(w.sources, k)
     time_s = from_s
     while source.segment < w.step_count:
@@ -129,9 +129,9 @@ def due_after(w, k, from_s, wanted):
             source.segment += 1
             continue
         if rate > 0.0:
-            if rate * (ends_s - time_s) >= wanted:
-                return time_s + wanted / rate
-            wanted -= rate * (ends_s - time_s)
+            if rate * (ends_s - time_s) >= tuples:
+                return time_s + tuples / rate
+            tuples -= rate * (ends_s - time_s)
         time_s = ends_s
         source.segment += 1
     return NEVER

@@ -70,16 +70,16 @@ def load_curve(
     that would handle more than ``most_tuples`` is refused. Asked to stop it gives the loads that
     are done.
     """
-    given = scenario or Scenario()
+    base = scenario or Scenario()
     judged = assess(problem, placement)
     sustainable = float(judged.rate_per_s.sum())
-    _check(given, loads, sustainable)
+    _check(base, loads, sustainable)
     handled_per_s = float(judged.component_rate_per_s.sum())
     ordered, points = sorted(set(loads)), list[LoadPoint]()
     for number, load in enumerate(ordered):
         duration_s = seconds or _seconds_of(tuples / len(ordered), load * handled_per_s)
         steady = replace(
-            offering(given, of_sustainable=load),
+            offering(base, of_sustainable=load),
             name=f"load {100 * load:g} %",
             duration_s=duration_s,
             sample_s=duration_s / _LOOKS,

@@ -102,8 +102,8 @@ def _busy_until(w: World, now_s: float) -> FloatVector:
     used = np.zeros(len(w.machines))
     busy = np.flatnonzero(w.servers["place"] >= 0)
     machine = w.instances["machine"][w.servers["instance"][busy]]
-    given = w.servers["weight"][busy] * w.machines["level"][machine]
-    points = np.minimum(w.servers["points"][busy], given)
+    granted = w.servers["weight"][busy] * w.machines["level"][machine]
+    points = np.minimum(w.servers["points"][busy], granted)
     np.add.at(used, machine, points * w.machines["speed"][machine])
     since = now_s - w.machines["updated_s"]
     return np.asarray(w.machines["busy_points_s"] + used * since)

@@ -209,5 +209,5 @@ def _over(total: float, number: float) -> float:
 def _ms(counts: np.ndarray, percentile: str, seconds: float) -> float:
     if not is_told(percentile, int(counts.sum()), seconds):
         return nan
-    found = percentile_s(counts, PERCENTILES[percentile])
-    return nan if found is None else 1e3 * found
+    seconds_or_none = percentile_s(counts, PERCENTILES[percentile])
+    return nan if seconds_or_none is None else 1e3 * seconds_or_none

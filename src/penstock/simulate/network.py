@@ -77,13 +77,13 @@ def build_network(
     problem: Problem, placement: Placement, scenario: Scenario, rng: np.random.Generator
 ) -> Network:
     """Records of a placement, in the state in which nothing has happened yet."""
-    found = capacity(problem, placement)
-    servers, instances = _threads(problem, placement, found, scenario)
+    planned = capacity(problem, placement)
+    servers, instances = _threads(problem, placement, planned, scenario)
     tables = _Tables([], [])
     routes, fan_out = _routes(problem, placement, instances, scenario, tables, rng)
-    sources, rate = _sources(problem, placement, found, scenario)
+    sources, rate = _sources(problem, placement, planned, scenario)
     return Network(
-        capacity=found,
+        capacity=planned,
         servers=servers,
         instances=instances,
         routes=routes,
@@ -113,13 +113,13 @@ def machine_records(problem: Problem) -> Records:
     return machines
 
 
-def machine_room(problem: Problem, found: Capacity, scenario: Scenario) -> FloatVector:
+def machine_room(problem: Problem, planned: Capacity, scenario: Scenario) -> FloatVector:
     """Points that fixed costs leave for tuples, shape (machines,)."""
     cluster = problem.cluster
     points = cluster.usable_cpu
     if scenario.use_headroom:
         points = cluster.per_type("cpu_points")[cluster.type_of]
-    return np.maximum(points - found.machine_fixed, 0.0)
+    return np.maximum(points - planned.machine_fixed, 0.0)
 
 
 def stream_records(
@@ -141,7 +141,7 @@ def stream_records(
 
 
 def _threads(
-    problem: Problem, placement: Placement, found: Capacity, scenario: Scenario
+    problem: Problem, placement: Placement, planned: Capacity, scenario: Scenario
 ) -> tuple[Records, Records]:
     """Instances and their threads."""
     cluster, batch = problem.cluster, scenario.tuples_per_batch
@@ -151,8 +151,8 @@ def _threads(
     count = np.ceil(threads).astype(np.int64)
     core = cluster.per_type("core_points")[kind]
     # Without a limit on cores a thread may use the machine; else its part of the instance's cores.
-    whole = cluster.per_type("cpu_points")[kind] - found.instance_fixed
-    points = np.where(np.isnan(core), whole, (threads * core - found.instance_fixed) / count)
+    whole = cluster.per_type("cpu_points")[kind] - planned.instance_fixed
+    points = np.where(np.isnan(core), whole, (threads * core - planned.instance_fixed) / count)
 
     instances = np.zeros(len(placement), INSTANCE)
     instances["component"] = component
@@ -178,7 +178,7 @@ def _threads(
     servers["points"] = np.maximum(np.repeat(points, count), 0.0)
     servers["weight"] = 1.0
     if scenario.sharing is Sharing.BY_PLAN:
-        need = found.instance_slope / count
+        need = planned.instance_slope / count
         servers["weight"] = np.repeat(np.maximum(need, 1e-9 * need.max()), count)
     servers["node"] = servers["place"] = servers["next_waiter"] = -1
     servers["out_first"] = servers["out_last"] = -1
@@ -220,7 +220,7 @@ class _Divided:
 
 def _divided(problem: Problem, placement: Placement, c: int, starts: IntVector) -> list[_Divided]:
     """The streams that leave a component; one to a component without instances goes nowhere."""
-    found = []
+    divisions = []
     for k in problem.streams_from[c]:
         stream = problem.streams[k]
         targets = np.arange(starts[stream.target], starts[stream.target + 1])
@@ -229,8 +229,8 @@ def _divided(problem: Problem, placement: Placement, c: int, starts: IntVector) 
         component, shares = problem.components[stream.target], placement.share[targets]
         parts = divide_stream(stream, component, shares)
         tasks = component.tasks or len(targets)
-        found.append(_Divided(k, stream, targets, shares, parts, tasks))
-    return found
+        divisions.append(_Divided(k, stream, targets, shares, parts, tasks))
+    return divisions
 
 
 def _routes(
@@ -245,23 +245,23 @@ def _routes(
     starts = placement.starts(len(problem.components))
     worker = worker_keys(placement)[0]
     load_aware = scenario.shuffle is Shuffle.LOAD_AWARE
-    made: list[tuple[int, int, int, int]] = []
+    rows: list[tuple[int, int, int, int]] = []
     fan_out = 0
     for c in range(len(problem.components)):
         leaving = _divided(problem, placement, c, starts)
         common = {d.number: _common_route(d, tables, rng) for d in leaving}
         for i in range(starts[c], starts[c + 1]):
-            instances[i]["first_route"], instances[i]["routes"] = len(made), len(leaving)
+            instances[i]["first_route"], instances[i]["routes"] = len(rows), len(leaving)
             for d in leaving:
                 if load_aware and d.is_shuffle:
                     route = (Way.LOAD_AWARE, *tables.add(d.targets, cumulative(d.parts)))
                 else:
                     route = _local_route(d, worker, i, tables, rng) or common[d.number]
-                made.append((d.number, int(route[0]), *route[1:]))
+                rows.append((d.number, int(route[0]), *route[1:]))
         copies = [d.parts.sum() * np.ceil(d.stream.selectivity) for d in leaving]
         fan_out = max(fan_out, round(sum(copies)))
-    routes = np.zeros(len(made), ROUTE)
-    for record, (stream, way, first, count) in zip(routes, made, strict=True):
+    routes = np.zeros(len(rows), ROUTE)
+    for record, (stream, way, first, count) in zip(routes, rows, strict=True):
         record["way"], record["stream"] = way, stream
         record["first"], record["count"] = first, count
         record["cursor"], record["offset"] = rng.integers(count), rng.random()
@@ -300,12 +300,12 @@ def _in_turn(
 
 
 def _sources(
-    problem: Problem, placement: Placement, found: Capacity, scenario: Scenario
+    problem: Problem, placement: Placement, planned: Capacity, scenario: Scenario
 ) -> tuple[Records, FloatVector]:
     """One source per spout instance that gets tuples, and its rate at scale 1."""
     spout = problem.spout_rate[placement.component] > 0
-    fed = np.flatnonzero(spout & (found.rates.per_instance > 0))
-    rate = found.rates.per_instance[fed]
+    fed = np.flatnonzero(spout & (planned.rates.per_instance > 0))
+    rate = planned.rates.per_instance[fed]
     sources = np.zeros(len(fed), SOURCE)
     sources["instance"] = fed
     sources["topology"] = problem.topology_of[placement.component[fed]]

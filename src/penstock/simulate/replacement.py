@@ -78,16 +78,16 @@ def replace_placement(engine: Engine, plan: Plan) -> None:
 
 def _waiting_at_sources(world: World) -> dict[int, list[int]]:
     """Nodes at the sources by spout component, the longest due first."""
-    found: dict[int, list[int]] = {}
+    nodes_of: dict[int, list[int]] = {}
     for instance in world.instances[world.instances["spout"] > 0]:
-        nodes = found.setdefault(int(instance["component"]), [])
+        nodes = nodes_of.setdefault(int(instance["component"]), [])
         node = int(instance["queue_first"])
         for _ in range(int(instance["queue"])):
             nodes.append(node)
             node = int(world.nodes["next"][node])
-    for nodes in found.values():
+    for nodes in nodes_of.values():
         nodes.sort(key=lambda n: (float(world.nodes["due_s"][n]), n))
-    return found
+    return nodes_of
 
 
 def _move_roots(world: World, old_component: np.ndarray) -> None:

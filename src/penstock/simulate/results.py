@@ -55,11 +55,11 @@ class SimResult:
     @cached_property
     def first_look(self) -> int:
         """The look at which counting begins."""
-        asked, looks = self.scenario.warmup_s, self.runs[0].looks
+        warmup_s, looks = self.scenario.warmup_s, self.runs[0].looks
         last = max(0, min(len(run.looks) for run in self.runs) - 2)
-        if asked is not None:
+        if warmup_s is not None:
             times = [look.time_s for look in looks]
-            return min(int(np.searchsorted(times, asked - 1e-9)), last)
+            return min(int(np.searchsorted(times, warmup_s - 1e-9)), last)
         if not self.scenario.is_steady:
             return 0  # nothing settles where things change
         return min(looks_to_cut(self._present), last)
@@ -104,12 +104,12 @@ class SimResult:
         """
         parts = [figures_of(one) for one in (self.each if len(self.runs) > 1 else self._batches())]
         whole = [figures_of(one) for one in self.each]
-        found = {}
+        intervals = {}
         for path in whole[0]:
             spread = interval([part[path] for part in parts if path in part])
             mean = interval([one[path] for one in whole]).mean
-            found[path] = Interval(mean, spread.half_width)
-        return found
+            intervals[path] = Interval(mean, spread.half_width)
+        return intervals
 
     def _batches(self) -> list[Measured]:
         run = self.runs[0]
@@ -169,7 +169,7 @@ class SimResult:
 
 def figures_of(measured: Measured) -> dict[str, float]:
     """Every figure of a stretch of time by its path."""
-    found = {
+    figures = {
         "completed_per_s": measured.completed_per_s,
         "throughput_per_s": measured.throughput_per_s,
         "watts": nan if measured.watts is None else measured.watts,
@@ -178,12 +178,12 @@ def figures_of(measured: Measured) -> dict[str, float]:
         for one in getattr(measured, group):
             name, *numbers = fields(one)
             where = f"{group}.{getattr(one, name.name)}"
-            found |= {
+            figures |= {
                 f"{where}.{number.name}": getattr(one, number.name)
                 for number in numbers
                 if number.name != "at_least"
             }
-    return found
+    return figures
 
 
 def number_or_none(value: float | None) -> float | None:

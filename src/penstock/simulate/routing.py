@@ -101,18 +101,18 @@ def _next_scope(w, i, route):
     """Wider while the targets in scope are full, narrower when they are not; never empty."""
     scope = route.scope
     while True:
-        seen, total, nearer = 0, 0.0, 0
+        targets, total, nearer = 0, 0.0, 0
         for k in range(route.first, route.first + route.count):
             if _in_scope(w, i, target_at(w.targets, k).instance, scope):
-                seen += 1
+                targets += 1
                 total += _load(w, target_at(w.targets, k).instance)
                 nearer += _in_scope(w, i, target_at(w.targets, k).instance, scope - 1)
-        if seen > 0:
+        if targets > 0:
             break
         scope += 1
-    if total / seen > _WIDER:
+    if total / targets > _WIDER:
         return min(3, scope + 1)
-    if total / seen < _NARROWER and nearer > 0:
+    if total / targets < _NARROWER and nearer > 0:
         return scope - 1
     return scope
 

@@ -65,12 +65,12 @@ def vacate(w, s):
 def _level(w, machine):
     """The largest L with sum(min(points, weight * L)) <= room."""
     first, last = machine.first_active, machine.first_active + machine.active
-    wanted, weights = 0.0, 0.0
+    points, weights = 0.0, 0.0
     for k in range(first, last):
         server = server_at(w.servers, number_at(w.active, k).value)
-        wanted += server.points
+        points += server.points
         weights += server.weight
-    if wanted <= machine.room:
+    if points <= machine.room:
         return NEVER
     level = machine.room / weights
     while True:

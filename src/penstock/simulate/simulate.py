@@ -33,7 +33,7 @@ def simulate_placement(
     """
     problem.order  # noqa: B018 - a cycle is a clear error here
     if fluid:
-        made = run_fluid(
+        run_result = run_fluid(
             problem,
             placement,
             scenario,
@@ -41,23 +41,23 @@ def simulate_placement(
             progress=lambda s: progress(s / scenario.duration_s),
             stop=stop,
         )
-        return SimResult(problem, made.scenario, seed, (made,), FLUID)
+        return SimResult(problem, run_result.scenario, seed, (run_result,), FLUID)
     require_affordable(problem, placement, scenario, runs=runs, most_tuples=most_tuples)
     from penstock.simulate.engine import run
 
-    found = []
+    results = []
     for number, child in enumerate(np.random.SeedSequence(seed).spawn(runs)):
         done = number / runs
 
         def tell(seconds: float, done: float = done) -> None:
             progress(done + seconds / scenario.duration_s / runs)
 
-        made = run(
+        run_result = run(
             problem, placement, scenario, child, most_tuples=most_tuples, progress=tell, stop=stop
         )
-        found.append(made)
-        if found[-1].stopped:
+        results.append(run_result)
+        if results[-1].stopped:
             # Half a run beside whole ones would bend the means.
-            found = found[:-1] or found
+            results = results[:-1] or results
             break
-    return SimResult(problem, scenario, seed, tuple(found), ENGINE)
+    return SimResult(problem, scenario, seed, tuple(results), ENGINE)

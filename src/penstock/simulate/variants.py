@@ -26,9 +26,9 @@ def offering(
     scenario: Scenario, *, per_s: float | None = None, of_sustainable: float | None = None
 ) -> Scenario:
     """The same with another rate, in the same pattern over time."""
-    given = per_s if per_s is not None else of_sustainable
-    if given is None or not (isfinite(given) and given > 0):
-        raise InputError(f"the offered rate must be a positive number, not {given}")
+    load = per_s if per_s is not None else of_sustainable
+    if load is None or not (isfinite(load) and load > 0):
+        raise InputError(f"the offered rate must be a positive number, not {load}")
     offered = replace(scenario.offered, per_s=per_s, of_sustainable=of_sustainable, in_flight=None)
     return replace(scenario, offered=offered)
 

@@ -47,11 +47,11 @@ class Work:
         handled = np.minimum(arriving, _most_handled(problem, placement))
         spout = problem.spout_rate[placement.component] > 0
         # A source makes what is offered, whether or not anyone takes it.
-        offered, taken = float(arriving[spout].sum()), float(handled[spout].sum())
-        waiting = (offered - taken) * seconds
+        offered, processed = float(arriving[spout].sum()), float(handled[spout].sum())
+        waiting = (offered - processed) * seconds
         window = scenario.offered.in_flight or 0
         return cls(
-            tuples=(float(handled.sum()) + offered - taken) * seconds / batch,
+            tuples=(float(handled.sum()) + offered - processed) * seconds / batch,
             at_one_time=max(waiting, window) / batch + _most_put_out(problem, placement),
         )
 

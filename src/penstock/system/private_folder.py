@@ -148,8 +148,8 @@ def _mark(folder: Path) -> Path:
 
 def runtime_folder(environ: Mapping[str, str] = os.environ) -> PrivateFolder:
     """For what is true until this computer restarts; small things only."""
-    if given := environ.get("XDG_RUNTIME_DIR"):
-        return PrivateFolder(Path(given).absolute() / _PROGRAM)
+    if folder := environ.get("XDG_RUNTIME_DIR"):
+        return PrivateFolder(Path(folder).absolute() / _PROGRAM)
     return scratch_folder()
 
 
@@ -160,8 +160,8 @@ def scratch_folder() -> PrivateFolder:
 
 def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
     """For what can be made again; it may be absent, and has yet to be checked."""
-    if given := environ.get("XDG_CACHE_HOME"):
-        return Path(given) / _PROGRAM
+    if folder := environ.get("XDG_CACHE_HOME"):
+        return Path(folder) / _PROGRAM
     return Path(environ.get("HOME") or Path.home()).expanduser() / ".cache" / _PROGRAM
 
 

@@ -35,27 +35,27 @@ def require_columns(schema: T.StructType) -> None:
                 findings.append(Finding("missing column", field=f.name))
             continue
         if not _castable(have[f.name], f):
-            seen, wanted = have[f.name].simpleString(), RECORD[f.name].dataType.simpleString()
-            findings.append(Finding(f"column is {seen}, expected {wanted}", field=f.name))
+            actual, expected = have[f.name].simpleString(), RECORD[f.name].dataType.simpleString()
+            findings.append(Finding(f"column is {actual}, expected {expected}", field=f.name))
     if findings:
         raise InputError(*findings)
 
 
-def _castable(seen: T.DataType, f: SampleField) -> bool:
+def _castable(column_type: T.DataType, f: SampleField) -> bool:
     if f.type in ENTRY_FIELDS:
-        entries = _entry_types(seen)
+        entries = _entry_types(column_type)
         return bool(entries) and all(
             _castable(entries[entry.name], entry) if entry.name in entries else not entry.required
             for entry in ENTRY_FIELDS[f.type]
         )
-    is_number = seen.simpleString().startswith(_NUMBER_TYPES)
-    return is_number or (f.type is FieldType.TEXT and seen.simpleString() == "string")
+    is_number = column_type.simpleString().startswith(_NUMBER_TYPES)
+    return is_number or (f.type is FieldType.TEXT and column_type.simpleString() == "string")
 
 
-def _entry_types(seen: T.DataType) -> dict[str, T.DataType]:
+def _entry_types(column_type: T.DataType) -> dict[str, T.DataType]:
     """Types of the fields of a list's entries; none where it is no list of such."""
-    if isinstance(seen, T.ArrayType) and isinstance(seen.elementType, T.StructType):
-        return {entry.name: entry.dataType for entry in seen.elementType.fields}
+    if isinstance(column_type, T.ArrayType) and isinstance(column_type.elementType, T.StructType):
+        return {entry.name: entry.dataType for entry in column_type.elementType.fields}
     return {}
 
 
@@ -70,12 +70,12 @@ def record_columns(schema: T.StructType) -> list[Column]:
     ]
 
 
-def _read(f: SampleField, seen: T.DataType, value: Column) -> Column:
+def _read(f: SampleField, column_type: T.DataType, value: Column) -> Column:
     """A field from a column; null where what is there does not fit into the field's type."""
-    if _is_wider(f, seen):
+    if _is_wider(f, column_type):
         return whole(value)
-    entries, fields = _entry_types(seen), ENTRY_FIELDS.get(f.type, ())
-    if not fields or seen == spark_type(f):
+    entries, fields = _entry_types(column_type), ENTRY_FIELDS.get(f.type, ())
+    if not fields or column_type == spark_type(f):
         return value
 
     def ordered(entry: Column) -> Column:
@@ -91,16 +91,16 @@ def _read(f: SampleField, seen: T.DataType, value: Column) -> Column:
     return F.transform(value, ordered)
 
 
-def _is_wider(f: SampleField, seen: T.DataType) -> bool:
-    return f.type is FieldType.WHOLE and isinstance(seen, _WIDER)
+def _is_wider(f: SampleField, column_type: T.DataType) -> bool:
+    return f.type is FieldType.WHOLE and isinstance(column_type, _WIDER)
 
 
-def unread_checks(schema: T.StructType, given: Column) -> list[Check]:
-    """Why a number that is there does not fit; ``given`` has the columns as they came."""
+def unread_checks(schema: T.StructType, cells: Column) -> list[Check]:
+    """Why a number that is there does not fit; ``cells`` has the columns as they came."""
     have = {f.name: f.dataType for f in schema.fields}
     checks = []
     for f in (f for f in SAMPLE_FIELDS if f.name in have):
-        cell = given[f.name]
+        cell = cells[f.name]
         if _is_wider(f, have[f.name]):
             checks += [Check(fails(cell), reason, f.name) for reason, fails in _UNREAD.items()]
         entries = _entry_types(have[f.name])

@@ -53,21 +53,21 @@ def drifts(measures: Iterable[Measure]) -> list[Drift]:
 
     With a thousand figures ten stray beyond 99 % by luck alone; Holm's rule allows for that.
     """
-    given = [
+    measurable = [
         m for m in measures if np.isfinite([m.before, m.after, m.before_error, m.after_error]).all()
     ]
-    chances = [_chance(m) for m in given]
+    chances = [_chance(m) for m in measurable]
     order = np.argsort(chances, kind="stable")
-    corrected = np.empty(len(given))
+    corrected = np.empty(len(measurable))
     worst = 0.0
     for rank, index in enumerate(order):
-        worst = max(worst, min(1.0, chances[index] * (len(given) - rank)))
+        worst = max(worst, min(1.0, chances[index] * (len(measurable) - rank)))
         corrected[index] = worst
-    found = [
+    results = [
         Drift(m.row, m.machine_type, m.name, m.before, m.after, 1.0 - float(chance))
-        for m, chance in zip(given, corrected, strict=True)
+        for m, chance in zip(measurable, corrected, strict=True)
     ]
-    return sorted(found, key=lambda d: (not d.drifted, -abs(d.change), d.row, d.machine_type))
+    return sorted(results, key=lambda d: (not d.drifted, -abs(d.change), d.row, d.machine_type))
 
 
 def _chance(m: Measure) -> float:

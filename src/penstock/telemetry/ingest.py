@@ -51,8 +51,8 @@ def from_lines(lines: DataFrame, types: Mapping[str, str], now_ms: int) -> DataF
     no_text = ~F.is_valid_utf8(value)
     no_object = ~F.ltrim(value).startswith("{")
     readable = F.when(~(too_long | no_text | no_object), value)
-    given = lines.where(F.trim(value) != "")
-    quick = _once(given, quick=_only_record(readable, RECORD.simpleString()))
+    nonblank = lines.where(F.trim(value) != "")
+    quick = _once(nonblank, quick=_only_record(readable, RECORD.simpleString()))
     as_text = ", ".join(f"`{f.name}`: string" for f in SAMPLE_FIELDS)
     failed = F.when(F.col("quick").isNull(), readable)
     slow = _once(quick, text=_only_record(failed, f"struct<{as_text}>"))
@@ -78,8 +78,8 @@ def _only_record(text: Column, schema: str) -> Column:
 def from_columns(frame: DataFrame, types: Mapping[str, str], now_ms: int) -> DataFrame:
     """Records from typed columns, as Parquet has them; also needs the column file."""
     require_columns(frame.schema)
-    given = [f.name for f in SAMPLE_FIELDS if f.name in frame.columns]
-    typed = frame.select("file", F.struct(*given).alias("given"), *record_columns(frame.schema))
+    present = [f.name for f in SAMPLE_FIELDS if f.name in frame.columns]
+    typed = frame.select("file", F.struct(*present).alias("given"), *record_columns(frame.schema))
     unread = unread_checks(frame.schema, F.col("given"))
     # Two passes over the files, because nearly all records are sound, and that is seen quickly;
     # what exactly is wrong with the others takes ten times as long to find out.
@@ -129,10 +129,10 @@ def _entries_as_text(f: SampleField, text: Column) -> Column:
 def _number(f: SampleField, text: Column) -> Column:
     """Lenient where nothing is lost: "12" is a number, and a port given as number is text."""
     # NaN and Infinity come through in quotes, because JSON has no such numbers.
-    told = F.trim(text, F.lit('"'))
+    digits = F.trim(text, F.lit('"'))
     if f.type is FieldType.WHOLE:
-        return F.coalesce(told.try_cast("bigint"), whole(told.try_cast("double")))
-    return told.try_cast("double")
+        return F.coalesce(digits.try_cast("bigint"), whole(digits.try_cast("double")))
+    return digits.try_cast("double")
 
 
 def _mistyped(f: SampleField, text: Column) -> Column:

@@ -57,12 +57,12 @@ def manifest_of(data: bytes, name: str) -> Manifest:
     """The commit that a file says, or an error that says how to go back to the one before."""
     try:
         content = as_mapping(FORMAT.as_current(document_of(json.loads(data.decode()), name)).value)
-        found = Manifest(content["number"], content["parts"], content["facts"])
+        manifest = Manifest(content["number"], content["parts"], content["facts"])
     except (ValueError, KeyError, TypeError):
         raise broken(name) from None
     if any(content.get(key) != value for key, value in FORMAT.head.items()):
         raise InputError(f"{name} is not a store this version of Penstock can read")
-    return found
+    return manifest
 
 
 def broken(name: str) -> InputError:
@@ -83,10 +83,10 @@ def manifest_name(number: int) -> str:
 def local_manifest(root: Path) -> Manifest:
     """The newest commit of a store in a local folder; an empty one where there is none."""
     folder = root / FOLDER
-    found = numbers(path.name for path in folder.iterdir()) if folder.is_dir() else []
-    if not found:
+    versions = numbers(path.name for path in folder.iterdir()) if folder.is_dir() else []
+    if not versions:
         return Manifest()
-    path = root / manifest_name(found[-1])
+    path = root / manifest_name(versions[-1])
     try:
         return manifest_of(path.read_bytes(), str(path))
     except OSError as error:

@@ -75,22 +75,22 @@ def _fit_all(rates: DataFrame, counts: list[Any]) -> list[CostFit]:
     sample = costs.sampled(measurements, group_frame)
     fitted = costs.fits(sample).persist(StorageLevel.MEMORY_AND_DISK)
     try:
-        found = [costs.fit_of(row.asDict()) for row in fitted.collect()]
-        if any(f.samples > costs.MOST_SAMPLED for f in found):
+        fits = [costs.fit_of(row.asDict()) for row in fitted.collect()]
+        if any(f.samples > costs.MOST_SAMPLED for f in fits):
             sums = costs.all_window_sums(measurements, fitted).collect()
             by_group = {tuple(row[name] for name in costs.GROUP): row.asDict() for row in sums}
-            found = [_refined(f, by_group) for f in found]
+            fits = [_refined(f, by_group) for f in fits]
     finally:
         fitted.unpersist()
-    have = {(f.topology, f.component, f.machine_type) for f in found}
+    have = {(f.topology, f.component, f.machine_type) for f in fits}
     silent = [row for row in counts if tuple(row[name] for name in costs.GROUP) not in have]
-    found += [_silent(row) for row in silent]
-    return sorted(found, key=lambda f: (f.topology, f.component, f.machine_type))
+    fits += [_silent(row) for row in silent]
+    return sorted(fits, key=lambda f: (f.topology, f.component, f.machine_type))
 
 
-def _refined(found: CostFit, sums: Mapping[tuple[Any, ...], dict[str, Any]]) -> CostFit:
-    own = sums.get((found.topology, found.component, found.machine_type))
-    return found if own is None else costs.refined(found, own)
+def _refined(fit: CostFit, sums: Mapping[tuple[Any, ...], dict[str, Any]]) -> CostFit:
+    own = sums.get((fit.topology, fit.component, fit.machine_type))
+    return fit if own is None else costs.refined(fit, own)
 
 
 def _silent(row: Any) -> CostFit:
@@ -155,12 +155,12 @@ def _stream_measures(
         F.avg("tuples_per_s").alias("tuples_per_s"),
         (F.sum("bytes") / F.sum("tuples")).alias("tuple_bytes"),
     )
-    found = []
+    measures = []
     several = len({topology for topology, _, _ in halves}) > 1
     for edge in edges.orderBy(*keys).collect():
         parts = halves.get((edge["topology"], edge["source"], edge["stream"]), [])
         value, error = _selectivity(parts)
-        found.append(
+        measures.append(
             StreamMeasure(
                 source=edge["source"],
                 target=edge["target"],
@@ -172,7 +172,7 @@ def _stream_measures(
                 tuples_per_s=finite(edge["tuples_per_s"]),
             )
         )
-    return found
+    return measures
 
 
 def _selectivity(parts: list[Any]) -> tuple[float, float]:
@@ -202,22 +202,22 @@ def _tuple_bytes(parts: list[Any], received: float | None) -> float:
 
 
 def profile_of(
-    found: Findings, *, name: str, source: str, extrapolate: bool = True
+    findings: Findings, *, name: str, source: str, extrapolate: bool = True
 ) -> Profile | None:
     """The profile of what is ready, with unmeasured pairs estimated; ``None`` where nothing is."""
-    ready = [f for f in found.fits if not f.not_ready]
+    ready = [f for f in findings.fits if not f.not_ready]
     if not ready:
         return None
-    measured = [_cost(found.rows[f.topology, f.component], f) for f in ready]
+    measured = [_cost(findings.rows[f.topology, f.component], f) for f in ready]
     estimated = _extrapolated(measured) if extrapolate else []
     by_place = sorted([*measured, *estimated], key=lambda c: (c.row, c.machine_type))
     rows = {cost.row for cost in by_place}
     return Profile(
         name=name,
         costs=tuple(by_place),
-        memory_mb=tuple((row, mb) for row, mb in found.memory_mb if row in rows),
-        streams=found.streams,
-        workers=found.workers,
+        memory_mb=tuple((row, mb) for row, mb in findings.memory_mb if row in rows),
+        streams=findings.streams,
+        workers=findings.workers,
         origin=Origin.MEASURED,
         source=source,
     )
@@ -248,11 +248,11 @@ def _extrapolated(measured: list[Cost]) -> list[Cost]:
     """Costs of the pairs never measured, from the rest of the table."""
     have = {(c.row, c.machine_type): c for c in measured}
     rows, types = sorted({c.row for c in measured}), sorted({c.machine_type for c in measured})
-    wanted = [(row, kind) for row in rows for kind in types if (row, kind) not in have]
-    e = estimate_missing({k: (c.e, c.e_error or 0.0) for k, c in have.items()}, wanted)
+    missing = [(row, kind) for row in rows for kind in types if (row, kind) not in have]
+    e = estimate_missing({k: (c.e, c.e_error or 0.0) for k, c in have.items()}, missing)
     # MET of zero has no logarithm: a hundredth of a point stands for it.
     met = estimate_missing(
-        {k: (max(c.met, 0.01), max(c.met_error or 0.0, 0.01)) for k, c in have.items()}, wanted
+        {k: (max(c.met, 0.01), max(c.met_error or 0.0, 0.01)) for k, c in have.items()}, missing
     )
     return [
         Cost(
@@ -260,7 +260,7 @@ def _extrapolated(measured: list[Cost]) -> list[Cost]:
             e_error=rounded(e[row, kind].error), met_error=rounded(met[row, kind].error),
             extrapolated=True,
         )
-        for row, kind in wanted
+        for row, kind in missing
         if (row, kind) in e and (row, kind) in met
     ]  # fmt: skip
 

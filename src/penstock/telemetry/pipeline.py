@@ -177,15 +177,15 @@ class Pipeline:
         self._say_if_short(manifest)
         read = {t: self.store.read(manifest, t) for t in _FOUND_FROM}
         self.progress("fitting costs")
-        found = measure.find(**read)
+        findings = measure.find(**read)
         profile = measure.profile_of(
-            found, name=name, source=self._source_note(manifest), extrapolate=self.extrapolate
+            findings, name=name, source=self._source_note(manifest), extrapolate=self.extrapolate
         )
-        drift = found.drift
+        drift = findings.drift
         if baseline is not None and profile is not None:
             drift = tuple(between_profiles(baseline, profile))
-        self._write_results(manifest, found, profile, drift)
-        return Measured(profile, found, self._quality(manifest, found, read), drift)
+        self._write_results(manifest, findings, profile, drift)
+        return Measured(profile, findings, self._quality(manifest, findings, read), drift)
 
     def _say_if_short(self, manifest: Manifest) -> None:
         """A warm-up shorter than usual is told, with the option that sets it."""
@@ -206,12 +206,12 @@ class Pipeline:
     def _write_results(
         self,
         manifest: Manifest,
-        found: Findings,
+        findings: Findings,
         profile: Profile | None,
         drift: tuple[Drift, ...],
     ) -> None:
         part = f"{manifest.number + 1:08d}"
-        rows = _profile_rows(found, profile)
+        rows = _profile_rows(findings, profile)
         frame = self.spark.createDataFrame(rows, PROFILE)
         changed = self.spark.createDataFrame(
             [
@@ -229,7 +229,7 @@ class Pipeline:
         self.store.commit(manifest)
 
     def _quality(
-        self, manifest: Manifest, found: Findings, read: Mapping[str, DataFrame]
+        self, manifest: Manifest, findings: Findings, read: Mapping[str, DataFrame]
     ) -> Quality:
         set_aside = self.tables.set_aside(manifest)
         records = self.tables.records_in(manifest)
@@ -249,8 +249,8 @@ class Pipeline:
             kept=records - sum(set_aside.values()),
             set_aside=set_aside,
             windows={row["status"]: int(row["count"]) for row in statuses},
-            costs_known=sum(not f.not_ready for f in found.fits),
-            costs_seen=len(found.fits),
+            costs_known=sum(not f.not_ready for f in findings.fits),
+            costs_seen=len(findings.fits),
             time_covered=min(1.0, covered["seen"] / covered["span"]) if covered["span"] else 0.0,
             clocks_ahead_s=measure.clocks(read["rates"]),
             traffic_estimated=float(estimated or 0.0),
@@ -284,11 +284,11 @@ def _build(
     return pipeline.measure()
 
 
-def _profile_rows(found: Findings, profile: Profile | None) -> list[tuple[Any, ...]]:
-    memory = dict(found.memory_mb)
+def _profile_rows(findings: Findings, profile: Profile | None) -> list[tuple[Any, ...]]:
+    memory = dict(findings.memory_mb)
     rows: list[tuple[Any, ...]] = []
-    for fit in found.fits:
-        row = found.rows[fit.topology, fit.component]
+    for fit in findings.fits:
+        row = findings.rows[fit.topology, fit.component]
         ready = not fit.not_ready
         spread = fit.scatter_floor + fit.scatter_slope * (fit.e * fit.rate_most + fit.met)
         figures = (fit.e, fit.e_error, fit.met, fit.met_error)

@@ -55,13 +55,13 @@ def require_some(
     lots: Iterable[Lot], selection: Selection, now_ms: int, say: Callable[[str], None]
 ) -> None:
     """An error if nothing is left, with the first reason; a word on what is left out."""
-    kept = list(lots)
+    chosen = list(lots)
     running, hosts = sorted(selection.topologies), sorted(selection.hosts)
-    kept = _kept(kept, "topology", selection.topologies, f"running are {_names(running)}", say)
-    kept = _kept(kept, "host", selection.hosts, f"the cluster has {_names(hosts)}", say)
-    if selection.since_ms is None or any(lot.last_ms > selection.since_ms for lot in kept):
+    chosen = _kept(chosen, "topology", selection.topologies, f"running are {_names(running)}", say)
+    chosen = _kept(chosen, "host", selection.hosts, f"the cluster has {_names(hosts)}", say)
+    if selection.since_ms is None or any(lot.last_ms > selection.since_ms for lot in chosen):
         return
-    newest = max(lot.last_ms for lot in kept)
+    newest = max(lot.last_ms for lot in chosen)
     age_min, asked_min = ((now_ms - ms) / 60_000 for ms in (newest, selection.since_ms))
     raise InputError(
         f"no telemetry of the last {asked_min:.4g} minutes: the newest line is {age_min:.4g} "
@@ -78,14 +78,14 @@ def _kept(
 ) -> list[Lot]:
     """Lots whose topology or host is known."""
     names = set(known)
-    kept = [lot for lot in lots if getattr(lot, what) in names]
+    chosen = [lot for lot in lots if getattr(lot, what) in names]
     others = sorted({getattr(lot, what) for lot in lots} - names)
-    if not kept:
+    if not chosen:
         raise InputError(f"the telemetry is of {what} {_names(others)}; {there}")
     if others:
-        left = sum(lot.records for lot in lots) - sum(lot.records for lot in kept)
+        left = sum(lot.records for lot in lots) - sum(lot.records for lot in chosen)
         say(f"{left:,} lines of {what} {_names(others)} are left out: {there}")
-    return kept
+    return chosen
 
 
 def _names(names: list[str]) -> str:

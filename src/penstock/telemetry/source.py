@@ -98,10 +98,10 @@ def _first_file(spark: SparkSession, location: str) -> str | None:
         raise InputError(f"no such file or folder: {location}")
     if not system.getFileStatus(path).isDirectory():
         return str(path.getName())
-    found = system.listFiles(path, True)
+    listing = system.listFiles(path, True)
     names = []
-    while found.hasNext():
-        name = str(found.next().getPath().getName())
+    while listing.hasNext():
+        name = str(listing.next().getPath().getName())
         # Spark leaves these alone: files still being written, and its own notes.
         if not name.startswith((".", "_")):
             names.append(name)

@@ -106,13 +106,13 @@ class Store:
         for number in numbers[:-_KEPT_MANIFESTS]:
             self._delete(self._manifest_name(number))
         # A reader may still be at work on the commit before: its folders stay one commit longer.
-        kept = manifest.folders | self._folders_of(numbers[-_KEPT_MANIFESTS:-1])
+        live_folders = manifest.folders | self._folders_of(numbers[-_KEPT_MANIFESTS:-1])
         for table in TABLES:
             for part in self._children(f"{self.root}/{table}"):
                 folder = f"{table}/{part}"
-                if folder in kept:
+                if folder in live_folders:
                     continue
-                inner = {k for k in kept if k.startswith(f"{folder}/")}
+                inner = {k for k in live_folders if k.startswith(f"{folder}/")}
                 if not inner:
                     self._delete(f"{self.root}/{folder}")
                     continue

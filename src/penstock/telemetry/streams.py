@@ -27,7 +27,7 @@ def stream_blocks(rates: DataFrame) -> DataFrame:
         "window_s",
         "outputs",
     )
-    taken = windows.groupBy(*scope, "block").agg(
+    intake = windows.groupBy(*scope, "block").agg(
         F.sum("tuples_in").alias("tuples_in"), F.sum("window_s").alias("seconds")
     )
     output = F.col("output")
@@ -40,7 +40,7 @@ def stream_blocks(rates: DataFrame) -> DataFrame:
             F.sum(F.when(output["bytes"].isNotNull(), output["tuples"])).alias("sized_tuples"),
         )
     )
-    return taken.join(put, [*scope, "block"])
+    return intake.join(put, [*scope, "block"])
 
 
 def stream_sums(blocks: DataFrame) -> DataFrame:

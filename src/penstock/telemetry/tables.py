@@ -80,13 +80,13 @@ class Tables:
         )
         records, aside, totals, first, longest = counts.collect()[0]
         facts = manifest.facts
-        seen = [s for s in (*facts.get("uptimes_s", []), first, longest) if s is not None]
+        uptimes_s = [s for s in (*facts.get("uptimes_s", []), first, longest) if s is not None]
         self.store.commit(
             updated.with_facts(
                 pending=sorted({*facts.get("pending", []), *hours}),
                 batches={**facts.get("batches", {}), key: {"records": records, "aside": aside}},
                 totals=bool(facts.get("totals") or totals),
-                uptimes_s=[min(seen), max(seen)] if seen else [],
+                uptimes_s=[min(uptimes_s), max(uptimes_s)] if uptimes_s else [],
             )
         )
 
@@ -151,14 +151,14 @@ class Tables:
         totals = bool(manifest.facts.get("totals"))
         repeated = self._hold(repeated_keys(samples))
         count = repeated.limit(_MOST_BROADCAST + 1).count()
-        aside, kept = None, samples
+        aside, unique_samples = None, samples
         if count:
             keys = F.broadcast(repeated) if count <= _MOST_BROADCAST else repeated
             judged = self._hold(doubtful(samples, keys))
-            kept = without_repeats(samples, keys, judged)
+            unique_samples = without_repeats(samples, keys, judged)
             aside = set_aside(judged).where(own)
         settings = replace(self.settings, warm_up_s=self.warm_up_s(manifest))
-        windows = merged(differences(kept, settings, totals=totals), settings)
+        windows = merged(differences(unique_samples, settings, totals=totals), settings)
         counted = rates(windows).where(own)
         # Differences of totals take a sort; windows of their own are quickly read again.
         return self._hold(counted) if totals else counted, aside
@@ -190,8 +190,8 @@ class Tables:
         return sorted(pending)
 
     def _sample_keys(self, manifest: Manifest, hours: Iterable[str]) -> list[str]:
-        wanted = set(hours)
-        return [k for k in manifest.parts.get("samples", {}) if k.partition("/")[0] in wanted]
+        in_scope = set(hours)
+        return [k for k in manifest.parts.get("samples", {}) if k.partition("/")[0] in in_scope]
 
     # -- facts --------------------------------------------------------------------------------
 

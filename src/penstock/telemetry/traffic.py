@@ -198,8 +198,8 @@ def _dealt_out(received: DataFrame, counted: DataFrame) -> DataFrame:
 def _shares(counted: DataFrame) -> DataFrame:
     """Part of each task in what its component put on each stream, and on any."""
     put = F.transform("outputs", lambda o: F.struct(o["stream"].alias("by"), o["tuples"]))
-    taken = F.struct(F.lit(_ANY).alias("by"), (F.col("rate") * F.col("window_s")).alias("tuples"))
-    entries = F.concat(F.coalesce(put, F.array().cast(_ENTRIES)), F.array(taken))
+    on_any = F.struct(F.lit(_ANY).alias("by"), (F.col("rate") * F.col("window_s")).alias("tuples"))
+    entries = F.concat(F.coalesce(put, F.array().cast(_ENTRIES)), F.array(on_any))
     sent = (
         counted.select(*_SCOPE, "component", "task", *_PLACE, F.explode(entries).alias("entry"))
         .groupBy(*_SCOPE, "component", F.col("entry.by").alias("by"), "task", *_PLACE)

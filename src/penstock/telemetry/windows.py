@@ -61,7 +61,9 @@ def rates(windows: DataFrame) -> DataFrame:
     taken_in = _sum("inputs", "tuples")
     put_out = _sum("outputs", "tuples")
     # A spout takes in what it makes; where its writer does not say, the fullest of its streams.
-    made = F.coalesce(F.col("produced"), F.array_max(F.transform("outputs", lambda o: o["tuples"])))
+    output = F.coalesce(
+        F.col("produced"), F.array_max(F.transform("outputs", lambda o: o["tuples"]))
+    )
     # It takes nothing in, and says so or says nothing.
     is_spout = F.col("inputs").isNull() | (F.size("inputs") == 0)
     # In merged windows a counter stands once for each of them; only both ends of the whole count.
@@ -75,7 +77,7 @@ def rates(windows: DataFrame) -> DataFrame:
     ).otherwise(0.0)
     values = {
         "window_s": seconds,
-        "rate": F.coalesce(F.when(is_spout, made), taken_in) / seconds,
+        "rate": F.coalesce(F.when(is_spout, output), taken_in) / seconds,
         "rate_variance": variance,
         "out_rate": put_out / seconds,
         "bytes_per_s": _sum("outputs", "bytes") / seconds,

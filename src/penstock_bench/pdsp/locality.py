@@ -103,8 +103,8 @@ class Locality:
         return stays
 
     def _selectivity(self, plan: str, training: BoolVector) -> dict[str, float]:
-        seen: dict[str, list[float]] = {}
+        values_of: dict[str, list[float]] = {}
         for i in np.flatnonzero(training & (self.runs.plan == plan)):
             for operator, value in self.runs.selectivity[i].items():
-                seen.setdefault(operator, []).append(value)
-        return {operator: float(np.median(values)) for operator, values in seen.items()}
+                values_of.setdefault(operator, []).append(value)
+        return {operator: float(np.median(values)) for operator, values in values_of.items()}

@@ -85,11 +85,11 @@ def fit_node(form: NodeForm, runs: NodeRuns) -> NodeModel:
     line = _fit_line(form is not NodeForm.PLAIN, runs)
     if form in _LINEAR:
         return NodeModel(form, line, _standard_errors(form, line, runs))
-    found = min(
+    best = min(
         (_fit_curve(form, line, shape, runs) for shape in _first_shapes(form)),
         key=lambda candidate: float(candidate.cost),
     )
-    return NodeModel(form, found.x, _standard_errors(form, found.x, runs))
+    return NodeModel(form, best.x, _standard_errors(form, best.x, runs))
 
 
 def fit_best(
@@ -110,8 +110,8 @@ def fit_best(
                 np.abs(model.predict(held.rate_per_s, held.executors) / held.cpu_percent - 1.0)
             )
         # Not the median alone: a form that is far off now and then is no good either.
-        found = np.concatenate(left_out)
-        errors[form] = float(np.mean(np.minimum(found, 3 * _OUTLIER)))
+        residuals = np.concatenate(left_out)
+        errors[form] = float(np.mean(np.minimum(residuals, 3 * _OUTLIER)))
     return fit_node(min(forms, key=lambda form: errors[form]), runs)
 
 

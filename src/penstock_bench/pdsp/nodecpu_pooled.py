@@ -164,11 +164,11 @@ def _formula(loads: NodeLoads) -> Formula:
     log_executors = np.log(loads.executors_per_cpu)
     behind = loads.falls_short.astype(np.float64)
 
-    def log_cpu(given: Mapping[str, FloatVector]) -> FloatVector:
+    def log_cpu(parameters: Mapping[str, FloatVector]) -> FloatVector:
         nothing = np.zeros(len(loads))
 
         def of(name: str) -> FloatVector:
-            return given.get(name, nothing)
+            return parameters.get(name, nothing)
 
         work = np.exp(
             of("e")
@@ -178,12 +178,12 @@ def _formula(loads: NodeLoads) -> Formula:
             - of("host_local") * loads.host_local
         )
         load = work + np.exp(of("base"))
-        if "producers" in given:
+        if "producers" in parameters:
             load = load + np.exp(of("producers")) * offered
         spin = np.exp(
             of("met") + log_executors + of("crowding") * log_crowd + of("behind") * behind
         )
-        if "idle_only" in given:
+        if "idle_only" in parameters:
             spin = spin * np.exp(-load / np.exp(of("idle_only")))
         ceiling = np.exp(of("ceiling"))
         return np.asarray(np.log(-ceiling * np.expm1(-(load + spin) / ceiling)))

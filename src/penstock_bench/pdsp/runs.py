@@ -137,7 +137,9 @@ def load_runs(folder: Path) -> Runs:
     )
 
 
-def _read(folder: Path, wanted: Mapping[str, tuple[str, ...]]) -> dict[str, dict[str, list[Any]]]:
+def _read(
+    folder: Path, columns_of: Mapping[str, tuple[str, ...]]
+) -> dict[str, dict[str, list[Any]]]:
     try:
         from pyarrow import ArrowException, parquet
     except ImportError:
@@ -146,7 +148,7 @@ def _read(folder: Path, wanted: Mapping[str, tuple[str, ...]]) -> dict[str, dict
         ) from None
     findings: list[Finding] = []
     tables: dict[str, dict[str, list[Any]]] = {}
-    for name, columns in wanted.items():
+    for name, columns in columns_of.items():
         path = folder / name
         if not path.is_file():
             findings.append(Finding("no such file", str(path)))
@@ -177,17 +179,17 @@ def _operators(
     table: Mapping[str, list[Any]],
 ) -> dict[str, tuple[dict[str, float], dict[str, float]]]:
     """Selectivity and busy threads by run and operator; what was not measured is left out."""
-    found: dict[str, tuple[dict[str, float], dict[str, float]]] = {}
+    by_run: dict[str, tuple[dict[str, float], dict[str, float]]] = {}
     for run, operator, kind, selectivity, busy in zip(
         *(table[column] for column in _OPERATOR_COLUMNS), strict=True
     ):
-        selectivities, busy_threads = found.setdefault(run, ({}, {}))
+        selectivities, busy_threads = by_run.setdefault(run, ({}, {}))
         if selectivity is not None and selectivity > 0:
             selectivities[operator] = selectivity
         # Execute time is rounded to 0.001 ms, so 0 means "too short to see", not "free".
         if kind == "bolt" and busy is not None and busy > 0:
             busy_threads[operator] = busy
-    return found
+    return by_run
 
 
 def _edges(table: Mapping[str, list[Any]]) -> dict[str, tuple[Edge, ...]]:

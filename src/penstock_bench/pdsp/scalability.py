@@ -78,7 +78,7 @@ def fit_universal(instances: FloatVector, rate_per_s: FloatVector) -> UniversalS
         start = np.array([0.0, contention, coherency])
         start[0] = float(np.median(log_rate - _log_usl(start, count)))
         starts.append(start)
-    found = min(
+    best = min(
         (
             optimize.least_squares(
                 errors,
@@ -92,9 +92,9 @@ def fit_universal(instances: FloatVector, rate_per_s: FloatVector) -> UniversalS
         ),
         key=lambda candidate: float(candidate.cost),
     )
-    rate, contention, coherency = (float(value) for value in found.x)
+    rate, contention, coherency = (float(value) for value in best.x)
     return UniversalScalability(
-        float(np.exp(rate)), contention, coherency, _standard_errors(found, len(count))
+        float(np.exp(rate)), contention, coherency, _standard_errors(best, len(count))
     )
 
 
@@ -174,15 +174,15 @@ def _linearised(count: FloatVector, log_rate: FloatVector) -> FloatVector:
     return np.array([-np.log(inverse), contention / inverse, coherency / inverse])
 
 
-def _standard_errors(found: optimize.OptimizeResult, count: int) -> tuple[float, float, float]:
+def _standard_errors(best: optimize.OptimizeResult, count: int) -> tuple[float, float, float]:
     errors = np.full(_USL_PARAMETERS, np.nan)
     # At a limit a parameter is known by the limit, not by the slope there.
-    free = np.array([True, found.x[1] > 1e-12, found.x[2] > 1e-12])
+    free = np.array([True, best.x[1] > 1e-12, best.x[2] > 1e-12])
     spare = count - int(free.sum())
     if spare > 0:
-        slopes = found.jac[:, free]
+        slopes = best.jac[:, free]
         inner = slopes.T @ slopes
-        variance = float(np.sum(np.minimum(np.abs(found.fun), 3 * _OUTLIER) ** 2)) / spare
+        variance = float(np.sum(np.minimum(np.abs(best.fun), 3 * _OUTLIER) ** 2)) / spare
         scale = np.sqrt(np.diag(inner))
         # Scaled before it is inverted: coherency is a thousand times smaller than the rest.
         inverse = np.linalg.pinv(inner / np.outer(scale, scale))

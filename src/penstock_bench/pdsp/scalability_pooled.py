@@ -107,11 +107,11 @@ def fit_pooled(runs: SaturatedRuns, rate_per_s: FloatVector) -> PooledScaling:
 def _formula(instances: FloatVector) -> Formula:
     count = np.asarray(instances, dtype=np.float64)
 
-    def log_rate(given: Mapping[str, FloatVector]) -> FloatVector:
-        contention = np.exp(given["contention"]) * (count - 1.0)
-        coherency = np.exp(given["coherency"]) * count * (count - 1.0)
-        gain = (1.0 + given["growth"]) * np.log(count)
-        return np.asarray(given["rate_of_one"] + gain - np.log1p(contention + coherency))
+    def log_rate(parameters: Mapping[str, FloatVector]) -> FloatVector:
+        contention = np.exp(parameters["contention"]) * (count - 1.0)
+        coherency = np.exp(parameters["coherency"]) * count * (count - 1.0)
+        gain = (1.0 + parameters["growth"]) * np.log(count)
+        return np.asarray(parameters["rate_of_one"] + gain - np.log1p(contention + coherency))
 
     return log_rate
 

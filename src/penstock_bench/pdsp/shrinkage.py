@@ -144,9 +144,9 @@ def _columns(
     count = 0
     for term in terms:
         for level in term.levels:
-            seen = sorted(set(_at(labels, level, rows)))
-            columns[term.name, level] = {label: count + i for i, label in enumerate(seen)}
-            count += len(seen)
+            labels_present = sorted(set(_at(labels, level, rows)))
+            columns[term.name, level] = {label: count + i for i, label in enumerate(labels_present)}
+            count += len(labels_present)
     return columns
 
 

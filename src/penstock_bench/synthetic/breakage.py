@@ -50,7 +50,7 @@ def break_lines(
     count = round(share * len(lines))
     shuffled = rng.permutation(len(lines)).tolist()
     places, untouched = deque(shuffled[:count]), deque(shuffled[count:])
-    made = list(lines)
+    written = list(lines)
     broken: dict[int, Way] = {}
     dealt = _dealt(ways)
     while places:
@@ -66,9 +66,9 @@ def break_lines(
             if not untouched:
                 raise ValueError(f"no good line left to repeat: {len(lines)} at share {share}")
             source = untouched.popleft()
-        made[place] = way.spoil(Good(lines[source], rng))
+        written[place] = way.spoil(Good(lines[source], rng))
         broken[place] = way
-    return Breakage(tuple(made), broken)
+    return Breakage(tuple(written), broken)
 
 
 def _dealt(ways: Sequence[Way]) -> Iterator[Way]:
@@ -81,8 +81,8 @@ def _dealt(ways: Sequence[Way]) -> Iterator[Way]:
 
 def break_file(source: Path, target: Path, share: float, rng: np.random.Generator) -> Breakage:
     """The same for a file of JSON lines; ``target`` appears whole or not at all."""
-    made = break_lines(source.read_bytes().splitlines(), share, rng)
+    breakage = break_lines(source.read_bytes().splitlines(), share, rng)
     hidden = target.with_name(f".{target.name}.tmp")
-    hidden.write_bytes(b"".join(line + b"\n" for line in made.lines))
+    hidden.write_bytes(b"".join(line + b"\n" for line in breakage.lines))
     hidden.rename(target)
-    return made
+    return breakage

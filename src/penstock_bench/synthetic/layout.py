@@ -103,10 +103,10 @@ def streams_apart(topology: Topology) -> Topology:
 
 def _unlike(streams: Iterable[tuple[_S, str, Stream | FlatStream]]) -> set[tuple[_S, str]]:
     """(source, stream name) of streams that cannot be the same tuples."""
-    seen: dict[tuple[_S, str], set[tuple[float, float]]] = {}
+    kinds_of: dict[tuple[_S, str], set[tuple[float, float]]] = {}
     for source, name, stream in streams:
-        seen.setdefault((source, name), set()).add((stream.selectivity, stream.tuple_bytes))
-    return {ends for ends, kinds in seen.items() if len(kinds) > 1}
+        kinds_of.setdefault((source, name), set()).add((stream.selectivity, stream.tuple_bytes))
+    return {ends for ends, kinds in kinds_of.items() if len(kinds) > 1}
 
 
 def lay_out(problem: Problem, placement: Placement, *, by_task: bool = False) -> Layout:
@@ -171,15 +171,15 @@ def _edges(problem: Problem, placement: Placement, rates: Rates) -> Edges:
         if flow.stream.grouping is Grouping.LOCAL_OR_SHUFFLE:
             tuples = tuples + _kept_local(problem, placement, rates.per_instance, flow)
         # A zero says "took in nothing"; one per target is enough to say it.
-        told = tuples > 0
-        told[0] |= ~told.any(axis=0)
-        source, target = np.nonzero(told)
+        carries = tuples > 0
+        carries[0] |= ~carries.any(axis=0)
+        source, target = np.nonzero(carries)
         parts.append(
             Edges(
                 np.full(len(source), number[id(flow.stream)]),
                 source + flow.sources.start,
                 target + flow.targets.start,
-                tuples[told],
+                tuples[carries],
             )
         )
     return Edges(

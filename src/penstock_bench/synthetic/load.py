@@ -76,13 +76,13 @@ class Load:
     def play(self, first: int, windows: int) -> Block:
         """The next windows; must be asked for in order."""
         scale = self.recording.scale[first : first + windows]
-        inputs, produced, taken = self._arrive(scale)
-        outputs = self._depart(taken)
+        inputs, produced, processed = self._arrive(scale)
+        outputs = self._depart(processed)
         restarted = self._restart(len(scale))
         uptime_s = self._age(first, len(scale), restarted)
         read = self._read(np.concatenate([inputs, outputs, produced], axis=1), restarted)
         split = np.cumsum([inputs.shape[1], outputs.shape[1]])
-        cpu = self._cpu(first, scale, taken / self.recording.window_s, uptime_s)
+        cpu = self._cpu(first, scale, processed / self.recording.window_s, uptime_s)
         worker_cpu, load = self._machines(cpu, uptime_s)
         return Block(
             first,
@@ -106,14 +106,14 @@ class Load:
         both = self._rng["arrivals"].poisson(np.concatenate([inputs, produced], axis=1))
         inputs = both[:, : inputs.shape[1]].astype(np.float64)
         produced = both[:, inputs.shape[1] :].astype(np.float64)
-        taken = self._by_task.of(inputs)
-        taken[:, self._spouts] = produced
-        return inputs, produced, taken
+        processed = self._by_task.of(inputs)
+        processed[:, self._spouts] = produced
+        return inputs, produced, processed
 
-    def _depart(self, taken: FloatMatrix) -> FloatMatrix:
+    def _depart(self, processed: FloatMatrix) -> FloatMatrix:
         """Tuples put out by each output entry."""
         entries = self.layout.outputs
-        outputs = taken[:, entries.instance] * entries.selectivity
+        outputs = processed[:, entries.instance] * entries.selectivity
         # A whole selectivity is a rule (two out for one in), any other one a mean.
         loose = np.flatnonzero(entries.selectivity % 1.0)
         if self.recording.noise.poisson and len(loose):

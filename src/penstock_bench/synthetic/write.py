@@ -82,9 +82,9 @@ def _write(
         windows = edges[number + 1] - edges[number]
         path = folder / name.format(number)
         hidden = folder / f".{path.name}.tmp"
-        made = batches.next(windows * len(recording.placement))
+        block = batches.next(windows * len(recording.placement))
         with opened(hidden) as sink:
-            for batch in mail.delivered(made, last=number == files - 1):
+            for batch in mail.delivered(block, last=number == files - 1):
                 sink(batch)
         hidden.rename(path)
         paths.append(path)
@@ -134,16 +134,16 @@ class _Mail:
     def _sort(self, batch: pa.RecordBatch, *, hold: bool) -> np.ndarray:
         """Which rows of a batch are written now, in which order; the late ones are put aside."""
         faults, rows = self._faults, np.arange(batch.num_rows)
-        kept = rows[~self._chosen(rows, faults.lost)]
-        self.lost += len(rows) - len(kept)
-        copies = kept[self._chosen(kept, faults.duplicates)]
+        on_time = rows[~self._chosen(rows, faults.lost)]
+        self.lost += len(rows) - len(on_time)
+        copies = on_time[self._chosen(on_time, faults.duplicates)]
         self.duplicates += len(copies)
-        late = self._chosen(kept, faults.late)
+        late = self._chosen(on_time, faults.late)
         if hold and late.any():
-            self._held.append(batch.take(pa.array(kept[late])))
+            self._held.append(batch.take(pa.array(on_time[late])))
             self.late += int(late.sum())
-            kept = kept[~late]
-        written = np.concatenate([kept, copies])
+            on_time = on_time[~late]
+        written = np.concatenate([on_time, copies])
         moved = np.flatnonzero(self._chosen(written, faults.out_of_order))
         written[moved] = written[self._rng.permutation(moved)]
         return written

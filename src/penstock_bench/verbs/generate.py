@@ -38,14 +38,14 @@ def command(
     penstock generate --topologies 3 --memory --mixed-groupings --out shared
     """
     size = Size(components, machines, types, topologies, mixed_groupings, memory)
-    made = generate(size, seed)
+    problem = generate(size, seed)
     # YAML for people; JSON where it would be too much for YAML's readers.
     suffix = "json" if machines > 2000 or components * types > 5000 else "yaml"
     make_folder(out)
     files: dict[Path, Topology | Cluster | Profile] = {
-        **{out / f"topology-{t.name}.{suffix}": t for t in made.topologies},
-        out / f"cluster.{suffix}": made.cluster,
-        out / f"profile.{suffix}": made.profile,
+        **{out / f"topology-{t.name}.{suffix}": t for t in problem.topologies},
+        out / f"cluster.{suffix}": problem.cluster,
+        out / f"profile.{suffix}": problem.profile,
     }
     for path, value in files.items():
         save(value, path)

@@ -114,8 +114,8 @@ def _fit_frame(frame: pd.DataFrame) -> pd.DataFrame:
 
     frame = in_order(frame)
     names = dict(zip(GROUP, (str(frame[name].iloc[0]) for name in GROUP), strict=True))
-    found = fit_group(points_of(frame), samples=int(frame["group_samples"].iloc[0]), **names)
-    return pd.DataFrame([asdict(found)])
+    fit = fit_group(points_of(frame), samples=int(frame["group_samples"].iloc[0]), **names)
+    return pd.DataFrame([asdict(fit)])
 
 
 def in_order(frame: pd.DataFrame) -> pd.DataFrame:
@@ -162,8 +162,8 @@ def fit_group(
     )
 
 
-def _with(found: CostFit, **changes: Any) -> CostFit:
-    return CostFit(**{**asdict(found), **changes})
+def _with(fit: CostFit, **changes: Any) -> CostFit:
+    return CostFit(**{**asdict(fit), **changes})
 
 
 def _of_choice(choice: Choice) -> dict[str, Any]:
@@ -196,8 +196,8 @@ def _flat(measured: Points) -> dict[str, Any]:
 def refuse_points(measured: Points) -> str:
     """What is wrong with the measurements before any fit, in words with a remedy."""
     if len(measured) < FEWEST_SAMPLES:
-        seen = f"only {len(measured)} windows with rate and CPU"
-        return f"{seen}, {FEWEST_SAMPLES} are needed; run longer"
+        extent = f"only {len(measured)} windows with rate and CPU"
+        return f"{extent}, {FEWEST_SAMPLES} are needed; run longer"
     low, high = np.quantile(measured.rate, [0.05, 0.95])
     noise = float(np.sqrt(measured.rate_variance.mean()))
     if high - low <= max(0.05 * high, 3 * noise):
@@ -242,7 +242,7 @@ _SUMS = ("axx", "bx", "jxx", "jx", "j1", "g1", "g2")
 
 def all_window_sums(measurements: DataFrame, fitted: DataFrame) -> DataFrame:
     """Weighted sums over every window of the groups that were only sampled, for :func:`refined`."""
-    wanted = fitted.where((F.col("samples") > MOST_SAMPLED) & (F.col("not_ready") == "")).select(
+    large = fitted.where((F.col("samples") > MOST_SAMPLED) & (F.col("not_ready") == "")).select(
         *GROUP, "e", "met", "form", "shape", "spin", "scatter_floor", "scatter_slope"
     )
     x, v = F.col("rate"), F.col("rate_variance")
@@ -250,7 +250,7 @@ def all_window_sums(measurements: DataFrame, fitted: DataFrame) -> DataFrame:
         F.col("form") == FormKind.SPINNING.value,
         F.col("spin") * F.greatest(F.lit(0.0), 1 - x / F.col("shape")),
     ).otherwise(0.0)
-    joined = measurements.join(F.broadcast(wanted), [*GROUP]).withColumns(
+    joined = measurements.join(F.broadcast(large), [*GROUP]).withColumns(
         {"y": F.col("cpu_points") - idle, "level": F.col("e") * x + F.col("met") + idle}
     )
     sigma = F.greatest(
@@ -281,20 +281,20 @@ def all_window_sums(measurements: DataFrame, fitted: DataFrame) -> DataFrame:
     )
 
 
-def refined(found: CostFit, sums: dict[str, float]) -> CostFit:
+def refined(fit: CostFit, sums: dict[str, float]) -> CostFit:
     """The fit after one step over all windows, with error bars from all of them."""
     bread = np.linalg.inv(np.array([[sums["jxx"], sums["jx"]], [sums["jx"], sums["j1"]]]))
     # Newton's step. Solving with the weights held would leave a sixth of the start's error.
     step = bread @ np.array([sums["g1"], sums["g2"]])
-    theta: FloatVector = np.array([found.e, found.met]) + step
+    theta: FloatVector = np.array([fit.e, fit.met]) + step
     if theta[1] < 0:
         theta = np.array([sums["bx"] / sums["axx"], 0.0])
     theta = np.maximum(theta, 0.0)
     meat = np.array([[sums["g11"], sums["g12"]], [sums["g12"], sums["g22"]]])
     variance = np.diag(bread @ meat @ bread.T)
-    errors = np.sqrt(variance) * small_sample_factor(found.samples, 2, int(sums["clusters"]))
+    errors = np.sqrt(variance) * small_sample_factor(fit.samples, 2, int(sums["clusters"]))
     return _with(
-        found,
+        fit,
         e=float(theta[0]),
         met=float(theta[1]),
         e_error=float(errors[0]),

@@ -32,20 +32,20 @@ class Estimate:
 
 def estimate_missing(
     known: Mapping[tuple[str, str], tuple[float, float]],
-    wanted: Sequence[tuple[str, str]],
+    targets: Sequence[tuple[str, str]],
 ) -> dict[tuple[str, str], Estimate]:
     """Estimates of positive figures by (row, machine type), from ``known`` value and error.
 
     A pair whose row and type are not linked by any chain of measurements gets none.
     """
     positive = {key: pair for key, pair in known.items() if pair[0] > 0}
-    found: dict[tuple[str, str], Estimate] = {}
+    estimates: dict[tuple[str, str], Estimate] = {}
     for rows, types in _islands(positive):
         here = {k: p for k, p in positive.items() if k[0] in rows}
-        asked = [k for k in wanted if k[0] in rows and k[1] in types and k not in known]
-        if asked:
-            found |= _estimate_island(here, asked)
-    return found
+        reachable = [k for k in targets if k[0] in rows and k[1] in types and k not in known]
+        if reachable:
+            estimates |= _estimate_island(here, reachable)
+    return estimates
 
 
 def _islands(known: Mapping[tuple[str, str], object]) -> list[tuple[set[str], set[str]]]:
@@ -59,7 +59,7 @@ def _islands(known: Mapping[tuple[str, str], object]) -> list[tuple[set[str], se
 
 
 def _estimate_island(
-    known: Mapping[tuple[str, str], tuple[float, float]], asked: Sequence[tuple[str, str]]
+    known: Mapping[tuple[str, str], tuple[float, float]], targets: Sequence[tuple[str, str]]
 ) -> dict[tuple[str, str], Estimate]:
     keys = sorted(known)
     rows, types = sorted({k[0] for k in keys}), sorted({k[1] for k in keys})
@@ -80,12 +80,12 @@ def _estimate_island(
     weights = 1.0 / (errors**2 + interaction**2 + 1e-12)
     covariance = np.linalg.pinv(basis.T @ (weights[:, None] * basis))
     theta = covariance @ (basis.T @ (weights * logs))
-    wanted = design(asked)
-    spread = np.sqrt(np.einsum("ij,jk,ik->i", wanted, covariance, wanted) + interaction**2)
-    values = np.exp(wanted @ theta)
+    rows_at = design(targets)
+    spread = np.sqrt(np.einsum("ij,jk,ik->i", rows_at, covariance, rows_at) + interaction**2)
+    values = np.exp(rows_at @ theta)
     return {
         key: Estimate(float(value), float(value * np.expm1(s)))
-        for key, value, s in zip(asked, values, spread, strict=True)
+        for key, value, s in zip(targets, values, spread, strict=True)
     }
 
 

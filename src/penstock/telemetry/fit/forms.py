@@ -180,10 +180,10 @@ def _best_shape(
     losses = [loss(shape) for shape in grid]
     best = int(np.argmin(losses))
     low, high = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
-    found = optimize.minimize_scalar(
+    minimum = optimize.minimize_scalar(
         loss, bounds=(low, high), method="bounded", options={"maxiter": 12}
     )
-    return at(float(found.x) if found.fun < losses[best] else float(grid[best]))
+    return at(float(minimum.x) if minimum.fun < losses[best] else float(grid[best]))
 
 
 def _loss(residual: FloatVector) -> float:

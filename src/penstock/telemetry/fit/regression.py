@@ -219,12 +219,12 @@ def _meat(scores: FloatMatrix, points: Points, u: FloatVector) -> FloatMatrix:
 def serial_correlation(u: FloatVector, points: Points) -> float:
     """Correlation of neighbouring windows of a task; 0 unless it stands out from chance."""
     order = np.lexsort((points.time_ms, points.task))
-    kept = np.clip(u[order], -BISQUARE, BISQUARE)
+    clipped = np.clip(u[order], -BISQUARE, BISQUARE)
     neighbours = points.task[order][1:] == points.task[order][:-1]
     if neighbours.sum() < 20:
         return 0.0
-    left, right = kept[:-1][neighbours], kept[1:][neighbours]
-    power = float(np.mean(kept**2))
+    left, right = clipped[:-1][neighbours], clipped[1:][neighbours]
+    power = float(np.mean(clipped**2))
     value = float(np.mean(left * right)) / power if power > 0 else 0.0
     return min(value, 0.9) if value > 2 / np.sqrt(neighbours.sum()) else 0.0
 

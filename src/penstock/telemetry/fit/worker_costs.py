@@ -52,20 +52,20 @@ def worker_costs(
     # at all they would look cheaper.
     if max((row["minutes"] for row in overheads), default=0) < _FEWEST_MINUTES:
         return []
-    found = {
+    costs_of = {
         row["machine_type"]: _usual(row["machine_type"], row["quartiles"], row["minutes"])
         for row in overheads
     }
-    seen = usage.worker_windows(rates, worker_crossings(traffic))
-    windows = seen.where(F.col("machine_type").isin(sorted(found)))
-    remote = _filled_in(_sure_crossings(windows), components, found)
+    usage_windows = usage.worker_windows(rates, worker_crossings(traffic))
+    windows = usage_windows.where(F.col("machine_type").isin(sorted(costs_of)))
+    remote = _filled_in(_sure_crossings(windows), components, costs_of)
     windows = _without(windows, remote, "crossing")
     lines = _sure_lines(windows)
-    found |= {kind: _line(fit) for kind, fit in lines.items()}
+    costs_of |= {kind: _line(fit) for kind, fit in lines.items()}
     sure = {kind: Estimate(f.e, f.e_error) for kind, f in lines.items()}
-    slopes = dict.fromkeys(remote, Estimate(0.0, 0.0)) | _filled_in(sure, components, found)
-    found |= _supposed(windows, {k: slope for k, slope in slopes.items() if k not in lines})
-    return [_with_crossings(found[kind], remote.get(kind)) for kind in sorted(found)]
+    slopes = dict.fromkeys(remote, Estimate(0.0, 0.0)) | _filled_in(sure, components, costs_of)
+    costs_of |= _supposed(windows, {k: slope for k, slope in slopes.items() if k not in lines})
+    return [_with_crossings(costs_of[kind], remote.get(kind)) for kind in sorted(costs_of)]
 
 
 def _filled_in(
@@ -78,8 +78,8 @@ def _filled_in(
         if not f.not_ready
     }
     known |= {(usage.WORKER, kind): (cost.value, cost.error) for kind, cost in sure.items()}
-    wanted = [(usage.WORKER, kind) for kind in sorted(kinds) if kind not in sure]
-    supposed = estimate_missing(known, wanted)
+    missing = [(usage.WORKER, kind) for kind in sorted(kinds) if kind not in sure]
+    supposed = estimate_missing(known, missing)
     return dict(sure) | {kind: cost for (_, kind), cost in supposed.items()}
 
 
@@ -106,9 +106,9 @@ def _fit_crossings(frame: pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
 
     ordered = costs.in_order(frame)
-    found = crossing_cost(costs.points_of(ordered), ordered["crossing"].to_numpy(np.float64))
+    estimate = crossing_cost(costs.points_of(ordered), ordered["crossing"].to_numpy(np.float64))
     kind = str(frame["machine_type"].iloc[0])
-    return pd.DataFrame([{"machine_type": kind, "value": found.value, "error": found.error}])
+    return pd.DataFrame([{"machine_type": kind, "value": estimate.value, "error": estimate.error}])
 
 
 def crossing_cost(points: Points, crossing: FloatVector) -> Estimate:
@@ -135,12 +135,12 @@ def _without(windows: DataFrame, cost: Mapping[str, Estimate], per: str) -> Data
     """The windows less what so many of a thing cost on each machine type."""
     if not cost:
         return windows
-    given = windows.sparkSession.createDataFrame(
+    known_costs = windows.sparkSession.createDataFrame(
         [(kind, estimate.value) for kind, estimate in sorted(cost.items())],
         "machine_type string, cost double",
     )
     rest = F.col("cpu_points") - F.coalesce(F.col("cost") * F.col(per), F.lit(0.0))
-    joined = windows.join(F.broadcast(given), "machine_type", "left")
+    joined = windows.join(F.broadcast(known_costs), "machine_type", "left")
     return joined.withColumn("cpu_points", rest).drop("cost")
 
 
@@ -187,11 +187,11 @@ def _supposed(windows: DataFrame, slopes: Mapping[str, Estimate]) -> dict[str, W
 
 
 def _usual(
-    kind: str, quartiles: Sequence[float], seen: int, slope: Estimate | None = None
+    kind: str, quartiles: Sequence[float], minutes: int, slope: Estimate | None = None
 ) -> WorkerCost:
     low, middle, high = quartiles
-    error = _MEDIAN_FACTOR * (high - low) / _IQR_SIGMAS / np.sqrt(seen)
-    if seen < _FEWEST_MINUTES:  # too few to tell how much they differ
+    error = _MEDIAN_FACTOR * (high - low) / _IQR_SIGMAS / np.sqrt(minutes)
+    if minutes < _FEWEST_MINUTES:  # too few to tell how much they differ
         error = max(error, middle)
     moving: dict[str, Any] = {}
     if slope is not None and slope.value > 0:

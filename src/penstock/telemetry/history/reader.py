@@ -28,12 +28,12 @@ Row = dict[str, Any]
 def read_history(folder: Path) -> tuple[list[Entry], list[Finding]]:
     """All plans put in force, oldest first, and what could not be read."""
     receipts, findings = read_receipts(folder)
-    found = {applied.id: applied for applied, _ in receipts}
+    applied_by_id = {applied.id: applied for applied, _ in receipts}
     tables = folder / TABLES
     try:
         manifest = local_manifest(tables)
     except InputError as error:
-        return _entries(found.values(), {}, {}), [*findings, *error.findings]
+        return _entries(applied_by_id.values(), {}, {}), [*findings, *error.findings]
     parts = manifest.parts
     if parts and find_spec("pyarrow") is None:
         message = "has measurements, which take pyarrow to read: pip install 'penstock[spark]'"
@@ -41,17 +41,17 @@ def read_history(folder: Path) -> tuple[list[Entry], list[Finding]]:
         parts = {}
     read = _Reader(tables, findings)
     # A receipt that was deleted or broken since lives on in the tables.
-    gone = {key: part for key, part in parts.get("applied", {}).items() if key not in found}
+    gone = {key: part for key, part in parts.get("applied", {}).items() if key not in applied_by_id}
     for row in read.rows(gone):
         try:
             applied = applied_from(parse_json(row["receipt"], f"{tables} receipt {row['id']}"))
-            found[applied.id] = applied
+            applied_by_id[applied.id] = applied
         except InputError as error:
             findings += error.findings[:3]
     outcomes = _outcomes(
         read.rows(parts.get("measured_rates", {})), read.rows(parts.get("measured_cpu", {}))
     )
-    return _entries(found.values(), outcomes, manifest.facts.get(UNMEASURED, {})), findings
+    return _entries(applied_by_id.values(), outcomes, manifest.facts.get(UNMEASURED, {})), findings
 
 
 def _entries(
@@ -70,15 +70,15 @@ class _Reader:
         self.tables, self.findings = tables, findings
 
     def rows(self, parts: Mapping[str, str]) -> list[Row]:
-        found: list[Row] = []
+        rows: list[Row] = []
         for key, folder in sorted(parts.items()):
             try:
-                found += [row | {"id": key} for row in self._folder(self.tables / folder)]
+                rows += [row | {"id": key} for row in self._folder(self.tables / folder)]
             except (OSError, ValueError) as error:
                 said = str(error).splitlines()[0][:200]
                 message = f"cannot be read ({said}); penstock history measure --anew writes it anew"
                 self.findings.append(Finding(message, str(self.tables / folder)))
-        return found
+        return rows
 
     @staticmethod
     def _folder(folder: Path) -> list[Row]:

@@ -59,18 +59,18 @@ class HistoryTables:
         measurable = [a for a in applied if a.outcome == APPLIED]
         if not measurable:
             return {}
-        found, others = what_ran(rates, measurable, applied)
+        measured, others = what_ran(rates, measurable, applied)
         manifest = self.store.manifest()
         known = self._stretches(manifest)
         outcomes = {
-            a.id: hindsight(a, found[a.id])
+            a.id: hindsight(a, measured[a.id])
             for a in measurable
-            if a.id in found and found[a.id].stretches >= known.get(a.id, 0)
+            if a.id in measured and measured[a.id].stretches >= known.get(a.id, 0)
         }
         whys = {
             a.id: why_not(others.get(a.id, 0))
             for a in measurable
-            if a.id not in found and a.id not in known
+            if a.id not in measured and a.id not in known
         }
         rows = {
             "measured_rates": [row for id_, o in outcomes.items() for row in _rates(id_, o)],

@@ -37,11 +37,11 @@ def what_ran(
         counts = {row["id"]: int(row["count"]) for row in windows.groupBy("id").count().collect()}
         as_planned = windows.join(_stretches_as_planned(windows, measurable), [*_STRETCH], "semi")
         tasks = _by_task(as_planned).persist()
-        found = _added_up(tasks)
+        measured = _added_up(tasks)
         tasks.unpersist()
     finally:
         windows.unpersist()
-    return found, {key: count for key, count in counts.items() if key not in found}
+    return measured, {key: count for key, count in counts.items() if key not in measured}
 
 
 def _windows(
@@ -104,15 +104,15 @@ def _stretches_as_planned(windows: DataFrame, measurable: Sequence[Applied]) -> 
     frame = windows.sparkSession.createDataFrame(
         planned, "id string, topology string, component string, machine string, planned bigint"
     )
-    wanted = frame.groupBy("id").agg(F.count("*").alias("wanted"))
+    plan_places = frame.groupBy("id").agg(F.count("*").alias("wanted"))
     place = ("topology", "component", "machine")
-    seen = windows.groupBy(*_STRETCH, *place).agg(F.count_distinct("task").alias("tasks"))
+    observed = windows.groupBy(*_STRETCH, *place).agg(F.count_distinct("task").alias("tasks"))
     fits = F.coalesce(F.col("tasks") == F.col("planned"), F.lit(False))
     return (
-        seen.join(F.broadcast(frame), ["id", *place], "left")
+        observed.join(F.broadcast(frame), ["id", *place], "left")
         .groupBy(*_STRETCH)
         .agg(F.count_if(fits).alias("fitting"), F.count("*").alias("places"))
-        .join(F.broadcast(wanted), "id")
+        .join(F.broadcast(plan_places), "id")
         .where("fitting = places and places = wanted")
         .select(*_STRETCH)
     )
@@ -199,10 +199,10 @@ def _what_ran(span: Any, components: list[Any], machines: list[Any]) -> WhatRan:
 
     def by_topology(name: str) -> dict[str, float]:
         """The largest of the components that say it: of spouts, the one most held back."""
-        found: dict[str, float] = {}
+        rates: dict[str, float] = {}
         for (topology, _), value in known(name).items():
-            found[topology] = max(found.get(topology, 0.0), value)
-        return found
+            rates[topology] = max(rates.get(topology, 0.0), value)
+        return rates
 
     return WhatRan(
         from_ms=int(span["from_ms"]),

@@ -148,14 +148,14 @@ def _moments(metrics: DataFrame) -> DataFrame:
     ticks = _begins(F.col("rest"), [name[:IN_LENGTH] for name in UNMEASURED])
     # As storm_names.keeps_output says it.
     own = _begins(F.col("component"), [SYSTEM]) | ~_begins(F.col("stream"), [SYSTEM])
-    kept = own & ~_begins(F.col("stream"), UNMEASURED)
+    countable = own & ~_begins(F.col("stream"), UNMEASURED)
 
-    def told(name: str) -> Column:
+    def single_value(name: str) -> Column:
         return F.max(F.when(meaning == name, F.col("most")))
 
     def same_for_all(name: str) -> Column:
         least = F.min(F.when(meaning == name, F.col("least")))
-        return F.when((least == told(name)) & (least > 0), least)
+        return F.when((least == single_value(name)) & (least > 0), least)
 
     moments = metrics.groupBy(*_MOMENT).agg(
         F.min("file").alias("file"),
@@ -163,25 +163,25 @@ def _moments(metrics: DataFrame) -> DataFrame:
         F.max("is_at_an_end").alias("is_at_an_end"),
         F.max(meaning.isin(*COUNTERS)).alias("has_counts"),
         _entries(is_input & ~ticks, INPUT_FIELDS).alias("inputs"),
-        _entries(is_output & kept, OUTPUT_FIELDS).alias("outputs"),
+        _entries(is_output & countable, OUTPUT_FIELDS).alias("outputs"),
         # Without a counter that cannot be read, the rest would be too little.
         F.max(is_input & is_bad).alias("no_inputs"),
         F.max(is_output & is_bad).alias("no_outputs"),
         *[same_for_all(name).alias(name) for name in ("execute_ms", "process_ms", "latency_ms")],
-        *[told(name).alias(name) for name in ("population", "capacity", *OF_WORKER)],
+        *[single_value(name).alias(name) for name in ("population", "capacity", *OF_WORKER)],
     )
     # Only the first and the last task in a file can be cut off, and then has more lines elsewhere.
     most = F.max("lines").over(Window.partitionBy(*_TASK))
     return moments.withColumn("is_cut_off", F.col("is_at_an_end") & (F.col("lines") < most))
 
 
-def _entries(kept: Column, fields: Iterable[SampleField]) -> Column:
+def _entries(included: Column, fields: Iterable[SampleField]) -> Column:
     """The entries of one list, in order, with null for what this log does not know."""
     known = {"component": F.col("source"), "stream": F.col("stream"), "tuples": F.col("tuples")}
     entry = F.struct(
         *[known.get(f.name, F.lit(None)).cast(spark_type(f)).alias(f.name) for f in fields]
     )
-    return F.array_sort(F.collect_list(F.when(kept, entry)))
+    return F.array_sort(F.collect_list(F.when(included, entry)))
 
 
 def _with_windows(moments: DataFrame) -> DataFrame:
@@ -204,10 +204,10 @@ def _with_windows(moments: DataFrame) -> DataFrame:
 
 
 def _begins(text: Column, beginnings: Iterable[str]) -> Column:
-    found = F.lit(False)
+    condition = F.lit(False)
     for beginning in beginnings:
-        found = found | text.startswith(beginning)
-    return found
+        condition = condition | text.startswith(beginning)
+    return condition
 
 
 def _records(moments: DataFrame, sample_rate: float | None) -> DataFrame:

@@ -45,7 +45,7 @@ def parsed(lines: DataFrame, topology: str | None) -> DataFrame:
     head, where, who, name, text = (F.get(parts, F.lit(i)) for i in range(5))
     where, who = F.trim(where), F.trim(who)
     run = F.regexp_extract("file", _PATH, 1)
-    told = lines.where(F.trim(value) != "").select(
+    tokens = lines.where(F.trim(value) != "").select(
         value.cast("binary").alias("raw"),
         "file",
         run.alias("run"),
@@ -59,7 +59,7 @@ def parsed(lines: DataFrame, topology: str | None) -> DataFrame:
         F.rtrim(name).alias("name"),
         text.alias("text"),
     )
-    meant = told.withColumns(
+    meant = tokens.withColumns(
         {"meaning": _meaning(), "number": F.expr("try_cast(text as double)")}
     ).withColumn("is_cut", F.length("name") == NAME_LENGTH)
     number, is_read = F.col("number"), F.col("meaning").isNotNull()
@@ -88,7 +88,7 @@ def parsed(lines: DataFrame, topology: str | None) -> DataFrame:
 
 def _meaning() -> Column:
     name = F.col("name")
-    found = F.lit(None).cast("string")
+    meaning_of_line = F.lit(None).cast("string")
     for meaning, beginning in _MEANINGS.items():
         fits = name.startswith(beginning)
         if meaning in COUNTERS:
@@ -97,8 +97,8 @@ def _meaning() -> Column:
         if meaning.endswith("_ms"):
             # Ticks of the system are no tuples.
             fits = fits & ~name.startswith(beginning + "__sys"[: NAME_LENGTH - len(beginning)])
-        found = F.when(fits, F.lit(meaning)).otherwise(found)
+        meaning_of_line = F.when(fits, F.lit(meaning)).otherwise(meaning_of_line)
     for meaning, whole in OF_WORKER.items():
         of_system = (F.col("component") == "__system") & (name == whole)
-        found = F.when(of_system, F.lit(meaning)).otherwise(found)
-    return found
+        meaning_of_line = F.when(of_system, F.lit(meaning)).otherwise(meaning_of_line)
+    return meaning_of_line

@@ -35,17 +35,17 @@ def candidates(counters: DataFrame, streams: Iterable[tuple[str, str]]) -> DataF
     log has only the streams of tasks whose workers wrote to it.
     """
     outputs = counters.where(F.col("meaning") == "out")
-    seen = outputs.select("run", "component", _output_stream().alias("stream"))
+    observed = outputs.select("run", "component", _output_stream().alias("stream"))
     known = sorted(set(streams))
     if known:
         rows = F.explode(
             F.array(*[F.struct(F.lit(c).alias("c"), F.lit(s).alias("s")) for c, s in known])
         )
-        told = counters.select("run").distinct().select("run", rows.alias("told"))
-        seen = seen.union(told.select("run", "told.c", "told.s"))
+        declared = counters.select("run").distinct().select("run", rows.alias("told"))
+        observed = observed.union(declared.select("run", "told.c", "told.s"))
     whole = F.concat_ws(":", "component", "stream")
     return (
-        seen.distinct()
+        observed.distinct()
         .withColumn("rest", F.left(whole, F.lit(IN_LENGTH)))
         .groupBy("run", "rest")
         .agg(
@@ -57,7 +57,7 @@ def candidates(counters: DataFrame, streams: Iterable[tuple[str, str]]) -> DataF
     )
 
 
-def with_names(counters: DataFrame, found: DataFrame) -> DataFrame:
+def with_names(counters: DataFrame, names: DataFrame) -> DataFrame:
     """``stream`` of every counter, and ``source`` of those that count input.
 
     ``rest`` is what follows ``__execute-count-`` or ``__emit-count-``; ``lines`` says how many
@@ -77,7 +77,7 @@ def with_names(counters: DataFrame, found: DataFrame) -> DataFrame:
     stream = F.when(certain, F.col("candidate_stream")).otherwise(
         F.concat(F.coalesce(after_colon, F.lit("")), _mark(is_cut))
     )
-    return counters.join(F.broadcast(found), ["run", "rest"], "left").select(
+    return counters.join(F.broadcast(names), ["run", "rest"], "left").select(
         *counters.columns,
         F.when(is_input, source).alias("source"),
         F.when(is_input, stream).otherwise(_output_stream()).alias("stream"),

@@ -34,5 +34,5 @@ def keeps_output(component: str, stream: str) -> bool:
 
 def topology_of(run: str) -> str:
     """``lin3`` of the topology id ``lin3-3-1794729937``: name, number, time of submission."""
-    found = _RUN.fullmatch(run)
-    return found["name"] if found else run
+    match = _RUN.fullmatch(run)
+    return match["name"] if match else run

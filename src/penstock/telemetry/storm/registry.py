@@ -142,8 +142,8 @@ def _parse(lines: Iterable[str], name: str) -> _Dump:
         message = "holds no threads of executors (Thread-15-high-executor[2,_2])"
         findings.append(Finding(message, name))
     if not findings and len(dump.workers) != 1:
-        seen = ", ".join(":".join(worker) for worker in sorted(dump.workers)) or "none"
-        message = f"must hold one worker, whose threads these are, not {seen}"
+        workers = ", ".join(":".join(worker) for worker in sorted(dump.workers)) or "none"
+        message = f"must hold one worker, whose threads these are, not {workers}"
         findings.append(Finding(message, name))
     if findings:
         raise InputError(*findings)
@@ -210,7 +210,7 @@ def _measured(executor: _Executor, before: _Moment, after: _Moment) -> dict[str,
     window_ms = after.time_ms - before.time_ms
     # Those that were seen: a range may claim any number of tasks.
     tasks = [task for task in after.counters if executor.first <= task <= executor.last]
-    taken = _differences(tasks, before, after, "__execute-count-")
+    counts = _differences(tasks, before, after, "__execute-count-")
     put = _differences(tasks, before, after, "__emit-count-")
     acked = _differences(tasks, before, after, "__ack-count-")
     process = None
@@ -218,10 +218,10 @@ def _measured(executor: _Executor, before: _Moment, after: _Moment) -> dict[str,
         process = (after.process_ns - before.process_ns) / window_ms * _POINTS
     memory = after.of_worker("memory.total.used")
     return {
-        "inputs": _inputs(taken) if tasks else None,
+        "inputs": _inputs(counts) if tasks else None,
         "outputs": _outputs(executor.component, put) if tasks else None,
-        "execute_ms": _mean(tasks, after, "__execute-latency-", taken),
-        "process_ms": _mean(tasks, after, "__process-latency-", taken),
+        "execute_ms": _mean(tasks, after, "__execute-latency-", counts),
+        "process_ms": _mean(tasks, after, "__process-latency-", counts),
         "latency_ms": _mean(tasks, after, "__complete-latency-", acked),
         "cpu_points": (after.cpu_ns[executor] - before.cpu_ns[executor]) / window_ms * _POINTS,
         "worker_cpu_points": process,
@@ -232,8 +232,8 @@ def _measured(executor: _Executor, before: _Moment, after: _Moment) -> dict[str,
     }
 
 
-def _inputs(taken: Mapping[str, float]) -> tuple[Input, ...]:
-    named = sorted((*_split(name), tuples) for name, tuples in taken.items())
+def _inputs(counts: Mapping[str, float]) -> tuple[Input, ...]:
+    named = sorted((*_split(name), tuples) for name, tuples in counts.items())
     return tuple(Input(*entry) for entry in named if keeps_input(entry[0]))
 
 
@@ -255,14 +255,14 @@ def _differences(
 
     A counter that was not there before begins at 0: Storm makes it with its first tuple.
     """
-    found: dict[str, float] = {}
+    counts: dict[str, float] = {}
     for task in tasks:
         old = before.counters.get(task, {})
         for metric, count in after.counters.get(task, {}).items():
             if metric.startswith(prefix):
                 name = metric.removeprefix(prefix)
-                found[name] = found.get(name, 0.0) + count - old.get(metric, 0.0)
-    return found
+                counts[name] = counts.get(name, 0.0) + count - old.get(metric, 0.0)
+    return counts
 
 
 def _mean(
