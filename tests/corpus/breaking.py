@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 from copy import deepcopy
+from functools import cache
 from typing import Any, NamedTuple
 
 import yaml
@@ -102,11 +103,16 @@ def literal(value: Any, kind: str) -> str:
     return ".nan" if math.isnan(value) else ".inf"
 
 
+@cache
+def _marked(kind: str, place: Place) -> str:
+    """A document with the marker in one place: written once for all values that are wrong there."""
+    return text_of(put(base(kind), place, _MARK), kind)
+
+
 def with_value(kind: str, place: Place, value: Any, message: str) -> Broken:
     """A document with one wrong value."""
-    document = base(kind)
-    line = line_of(document, place, kind)
-    marked = text_of(put(document, place, _MARK), kind)
+    marked = _marked(kind, place)
+    line = marked[: marked.index(_MARK)].count("\n") + 1
     quoted = f'"{_MARK}"' if FILES[kind].endswith(".json") else f"'{_MARK}'"
     text = marked.replace(quoted, literal(value, kind))
     name = f"{kind} {field_of(place)} = {literal(value, kind)[:30]}"

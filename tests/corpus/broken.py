@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from tests.corpus.breaking import Broken
 from tests.corpus.fields import wrong_fields
 from tests.corpus.meaning import senseless
 from tests.corpus.writing import unreadable
 
 
-def corpus() -> list[Broken]:
-    return [*wrong_fields(), *senseless(), *unreadable()]
+@cache
+def corpus() -> tuple[Broken, ...]:
+    return (*wrong_fields(), *senseless(), *unreadable())
