@@ -57,9 +57,9 @@ def test_the_demo_measures_plans_compares_and_leaves_its_results(run):
     "options",
     [
         "",
-        "--components 4 --machines 5 --types 2 --seed 9",
+        "--components 4 --machines 5 --machine-types 2 --seed 9",
         "--topologies 3 --mixed-groupings --memory",
-        "--components 1 --machines 1 --types 1",
+        "--components 1 --machines 1 --machine-types 1",
     ],
 )
 def test_what_is_generated_is_planned(run, options):

@@ -61,7 +61,10 @@ def test_a_wrong_call_is_2(run, command, message):
         ("schema topologi", 'no format "topologi"; did you mean "topology"?'),
         ("bench cor", 'no benchmark suite "cor"; did you mean "core"?'),
         ("generate --components 0 -o made", "components must be at least 1, not 0"),
-        ("generate --types 9 --machines 3 -o made", "9 types need at least as many machines"),
+        (
+            "generate --machine-types 9 --machines 3 -o made",
+            "9 types need at least as many machines",
+        ),
         ("generate -o file", "file: cannot be made: File exists"),
         ("demo -o file", "file: cannot be made: File exists"),
         ("examples --copy-to file", "cannot be made: Not a directory"),

@@ -218,8 +218,8 @@ def test_broken_tables_are_told_and_made_anew(run, applied, spark):
     code, out, err = run("history --json")
     assert code == 1
     assert len(json.loads(out)["plans"]) == 1
-    assert "measure --anew" in err
-    code, out, err = run("history measure --telemetry telemetry --anew")
+    assert "measure --rebuild" in err
+    code, out, err = run("history measure --telemetry telemetry --rebuild")
     assert code == 0, err
     assert "the tables so far are in" in err
     assert run("history --json")[1] == good

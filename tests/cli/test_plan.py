@@ -101,9 +101,9 @@ def test_more_overhead_and_more_headroom_carry_less(run):
 
 def test_lists_are_written_with_commas_or_by_repeating_the_option(run):
     command = "plan -s default -e linear -c nasiri-small --json"
-    first = json.loads(run(f"{command} --avoid M1-1,M2-1 --least machines,traffic")[1])
+    first = json.loads(run(f"{command} --avoid M1-1,M2-1 --minimize machines,traffic")[1])
     again = json.loads(
-        run(f"{command} --avoid M1-1 --avoid M2-1 --least machines --least traffic")[1]
+        run(f"{command} --avoid M1-1 --avoid M2-1 --minimize machines --minimize traffic")[1]
     )
     assert first["inputs"]["terms"]["avoid"] == ["M1-1", "M2-1"]
     assert first == again
@@ -129,7 +129,7 @@ def test_several_topologies_share_a_cluster(run):
 
 def test_every_machine_is_listed_on_request(run):
     few = run("plan -s hetero -e linear -c nasiri-large")[1]
-    every = run("plan -s hetero -e linear -c nasiri-large --machines")[1]
+    every = run("plan -s hetero -e linear -c nasiri-large --all-machines")[1]
     assert "M3-90" not in few
     assert "M3-90" in every
 
@@ -167,7 +167,8 @@ def test_terms_are_options_or_a_file_and_stay_in_the_plan(run):
         "format: penstock/terms\nversion: 1\navoid: [M1-1]\n", encoding="utf-8"
     )
     code, _, err = run(
-        "plan -e linear -c nasiri-testbed --terms terms.yaml --carry 200 --least machines -o a.json"
+        "plan -e linear -c nasiri-testbed --terms terms.yaml --carry 200 --minimize machines "
+        "-o a.json"
     )
     assert (code, "wrote a.json" in err) == (0, True)
     made = json.loads(Path("a.json").read_text(encoding="utf-8"))
@@ -185,7 +186,7 @@ def test_terms_are_options_or_a_file_and_stay_in_the_plan(run):
         ("--avoid M1-1,M9", 1, 'avoid: no machine "M9"'),
         ("--give-up 1", 1, "--give-up 1: write 1% or 0.01"),
         ("--max-moves 3", 1, "most_moves: needs the plan in force (--current)"),
-        ("--least monney", 2, "--least takes machines, price, energy, traffic"),
+        ("--minimize monney", 2, "--minimize takes machines, price, energy, traffic"),
         ("--apart a,b,c", 2, "--apart takes one component or two"),
         ("--fix high", 2, "--fix takes component=machine"),
         ("--latency soon", 2, "--latency takes 50 or topology=50"),

@@ -14,7 +14,7 @@ QUICK = "--schedulers default --seeds 1 --no-simulate"
 
 def test_a_plan_becomes_one_html_file(run, plans):
     pytest.importorskip("matplotlib")
-    code, out, err = run(f"report hetero.json --before default.json {QUICK}")
+    code, out, err = run(f"report hetero.json --current default.json {QUICK}")
     assert (code, out) == (0, "")
     assert err.startswith("wrote report.html (")
     text = Path("report.html").read_text(encoding="utf-8")
@@ -61,7 +61,7 @@ def test_the_ending_says_the_format(run, plans, ending):
 
 def test_a_simulation_of_the_plan_is_taken(run, plans):
     pytest.importorskip("numba")
-    run("simulate hetero.json --seconds 3 --out sim.json")
+    run("simulate hetero.json --duration 3 --out sim.json")
     code, out, err = run(f"report hetero.json {QUICK} --simulation sim.json --markdown")
     assert (code, err) == (0, "")
     assert "from a file that was given, not run here" in out
@@ -90,7 +90,7 @@ def test_plans_are_simulated_here(run, plans):
         ("report missing.json", 1, "missing.json"),
         ("report hetero.json --schedulers defalt --json", 1, 'did you mean "default"?'),
         ("report hetero.json --simulation default.json --json", 1, "is a plan, not a simulation"),
-        ("report hetero.json --before nothing.json --json", 1, "nothing.json"),
+        ("report hetero.json --current nothing.json --json", 1, "nothing.json"),
         ("report hetero.json --no-simulate -o no/such/r.md", 1, "cannot be written"),
     ],
 )
@@ -109,7 +109,7 @@ def test_no_plan_is_told_as_plan_tells_it(run):
 def test_a_simulation_of_something_else_is_refused(run, plans):
     pytest.importorskip("numba")
     run("plan -e star -c nasiri-testbed -s hetero -o star.json")
-    run("simulate star.json --seconds 1 --out sim.json")
+    run("simulate star.json --duration 1 --out sim.json")
     code, _, err = run(f"report hetero.json {QUICK} --simulation sim.json --markdown")
     assert code == 1
     assert "the simulation is of star on nasiri-testbed, not of linear on nasiri-testbed" in err

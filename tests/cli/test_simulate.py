@@ -16,7 +16,7 @@ HEAD = "format: penstock/scenario\nversion: 1\n"
 
 def test_a_plan_is_simulated_and_the_books_balance(run, plans):
     pytest.importorskip("matplotlib")
-    code, out, err = run("simulate hetero.json --seconds 20 --seed 3 --svg made.svg -o made.json")
+    code, out, err = run("simulate hetero.json --duration 20 --seed 3 --svg made.svg -o made.json")
     assert code == 0, err
     for part in ("completed/s", "p99", "events, seed 3", "at the source", "machine"):
         assert part in out
@@ -27,14 +27,14 @@ def test_a_plan_is_simulated_and_the_books_balance(run, plans):
 
 
 def test_json_is_the_same_for_the_same_seed(run, plans):
-    one = run("simulate hetero.json --seconds 5 --json")[1]
-    assert one == run("simulate hetero.json --seconds 5 --json")[1]
-    assert one != run("simulate hetero.json --seconds 5 --seed 1 --json")[1]
+    one = run("simulate hetero.json --duration 5 --json")[1]
+    assert one == run("simulate hetero.json --duration 5 --json")[1]
+    assert one != run("simulate hetero.json --duration 5 --seed 1 --json")[1]
     assert json.loads(one)["interval_over"] == "batches"
 
 
 def test_several_runs_give_intervals_over_them(run, plans):
-    code, out, _ = run("simulate hetero.json --seconds 5 --runs 3 --json")
+    code, out, _ = run("simulate hetero.json --duration 5 --runs 3 --json")
     found = json.loads(out)
     assert (code, found["runs"], found["interval_over"]) == (0, 3, "runs")
     assert found["figures"]["completed_per_s"]["half_width"] > 0
@@ -42,7 +42,7 @@ def test_several_runs_give_intervals_over_them(run, plans):
 
 def test_saturated_it_carries_what_the_plan_says(run, plans):
     plan = json.loads(Path("hetero.json").read_text(encoding="utf-8"))
-    code, out, _ = run("simulate hetero.json --saturate --seconds 100 --json")
+    code, out, _ = run("simulate hetero.json --saturate --duration 100 --json")
     rate = sum(plan["predicted"]["rate_per_s"].values())
     found = json.loads(out)["figures"]["completed_per_s"]["mean"]
     assert (code, found) == (0, pytest.approx(rate, rel=0.03))
@@ -56,7 +56,7 @@ def test_the_fluid_model_says_what_it_does_not_know(run, plans):
 
 
 def test_falling_behind_is_said(run, plans):
-    code, out, _ = run("simulate hetero.json --load 1.3 --seconds 30")
+    code, out, _ = run("simulate hetero.json --load 1.3 --duration 30")
     assert code == 0
     assert "falls behind" in out
 
@@ -67,9 +67,13 @@ def test_falling_behind_is_said(run, plans):
         ("simulate gone.json", 1, "error: gone.json: no such file"),
         ("simulate hetero.json --load 1 --offered 5", 2, "give one of --offered, --load and"),
         ("simulate hetero.json --load -1", 1, "must be a positive number, not -1"),
-        ("simulate hetero.json --seconds 0", 1, "must be a positive number of seconds"),
-        ("simulate hetero.json -s dead.yaml", 1, 'dead.yaml changes[0].down: no machine "M9"'),
-        ("simulate hetero.json -s hetero.json", 1, "is a plan, not a scenario"),
+        ("simulate hetero.json --duration 0", 1, "must be a positive number of seconds"),
+        (
+            "simulate hetero.json --scenario dead.yaml",
+            1,
+            'dead.yaml changes[0].down: no machine "M9"',
+        ),
+        ("simulate hetero.json --scenario hetero.json", 1, "is a plan, not a scenario"),
         ("sweep dead.yaml", 1, "error: dead.yaml: is a scenario, not a sweep"),
         ("sweep grid.yaml", 1, 'schedulers[1]: no scheduler "hetro"; did you mean "hetero"?'),
         ("sweep grid.yaml", 1, "problems[1]: "),
@@ -99,11 +103,11 @@ def test_a_comparison_simulates_every_plan(run):
 
 
 def test_ctrl_c_ends_with_the_results_so_far(run, plans):
-    run("simulate hetero.json --seconds 1")  # compiled from here on
+    run("simulate hetero.json --duration 1")  # compiled from here on
     process = subprocess.Popen(
         [
             *(sys.executable, "-m", "penstock", "simulate", "hetero.json"),
-            *("--seconds", "1e7", "--most-tuples", "1e12"),
+            *("--duration", "1e7", "--max-tuples", "1e12"),
         ],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -132,7 +136,7 @@ def test_without_numba_the_remedy_is_said(run, plans, monkeypatch):
 
 def test_a_load_curve_as_text_json_and_picture(run, plans):
     pytest.importorskip("matplotlib")
-    command = "simulate hetero.json --loads 50%,0.8 --seconds 30"
+    command = "simulate hetero.json --loads 50%,0.8 --duration 30"
     code, out, err = run(f"{command} --svg curve.svg -o curve.json")
     assert code == 0, err
     assert "latency against load" in out
@@ -162,17 +166,17 @@ def test_a_load_curve_that_makes_no_sense_is_refused(run, plans, options, messag
 def test_tuples_stuck_at_a_dead_machine_are_told(run, plans):
     scenario = f"{HEAD}duration_s: 20\nchanges: [{{at_s: 10, down: M3-1}}]\n"
     Path("dies.yaml").write_text(scenario, encoding="utf-8")
-    code, out, _ = run("simulate hetero.json -s dies.yaml")
+    code, out, _ = run("simulate hetero.json --scenario dies.yaml")
     assert code == 0
     assert "wait for their time-out" in out
     assert "≥" in out
     assert "too short: the run ends at 20 s" in out
 
 
-@pytest.mark.parametrize("how", ["", "--load-curve", "--fluid --seconds 1e12", "--runs 3"])
+@pytest.mark.parametrize("how", ["", "--load-curve", "--fluid --duration 1e12", "--runs 3"])
 def test_more_work_than_anyone_waits_for_is_refused_with_the_way_out(run, plans, how):
     offered = "" if "curve" in how or "fluid" in how else "--offered 1e14"
-    seconds = "--seconds 1e9" if "curve" in how else ""
-    code, out, err = run(f"simulate hetero.json {how} {offered} {seconds}")
+    duration = "--duration 1e9" if "curve" in how else ""
+    code, out, err = run(f"simulate hetero.json {how} {offered} {duration}")
     assert (code, out) == (1, "")
-    assert "--most-tuples" in err
+    assert "--max-tuples" in err

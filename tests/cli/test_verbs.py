@@ -64,7 +64,7 @@ def test_the_version_is_that_of_the_package(run):
         ("compare -e linear --schedulers default,hetero", "penstock/comparison", "schedulers"),
         ("show hetero.json", "penstock/plan", "topologies"),
         ("show hetero.json --offered 10000", "penstock/overload", "saturates_first"),
-        ("simulate hetero.json --seconds 2", "penstock/simulation", "over_time"),
+        ("simulate hetero.json --duration 2", "penstock/simulation", "over_time"),
         ("diff default.json hetero.json", "penstock/changes", "moves"),
         ("explain hetero.json high[1]", "penstock/explanation", ""),
         ("explain hetero.json", "penstock/standing", "components"),

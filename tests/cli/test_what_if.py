@@ -32,14 +32,14 @@ def test_the_plan_with_more_machines_is_shown_beside_the_one_without(run):
 def test_what_is_assumed_is_part_of_the_plan_that_other_verbs_read(run):
     run(f"{PLAN} -o plan.json")
     run(f"{PLAN} --add M1=1,M2=1 --remove M3-1 --demand linear=50 -o changed.json")
-    _, shown, _ = run("show changed.json --machines")
+    _, shown, _ = run("show changed.json --all-machines")
     assert "M1-3" in shown
     assert "M3-1 " not in shown.replace("without M3-1", "")
     assert "what if: without M3-1" in shown
     assert "what if: demand of linear 50 tuples/s" in shown
     code, changes, _ = run("diff plan.json changed.json")
     assert (code, "machines taken" in changes) == (0, True)
-    assert run("simulate changed.json --seconds 2")[0] == 0
+    assert run("simulate changed.json --duration 2")[0] == 0
 
 
 def test_the_demand_that_is_declared_is_held_against_the_rate(run):

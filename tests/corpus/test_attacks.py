@@ -62,9 +62,9 @@ def test_what_is_unlimited_gains_nothing_by_one_more_machine():
 @pytest.mark.parametrize(
     "command",
     [
-        "simulate plan.json --seconds 1 --json -o no/such/x.json",
-        "simulate plan.json --seconds 1 --json --svg no/such/x.svg",
-        "simulate plan.json --load-curve --loads 0.5 --seconds 1 --json -o no/such/x.json",
+        "simulate plan.json --duration 1 --json -o no/such/x.json",
+        "simulate plan.json --duration 1 --json --svg no/such/x.svg",
+        "simulate plan.json --load-curve --loads 0.5 --duration 1 --json -o no/such/x.json",
         "compare -e linear --schedulers default --json --svg no/such/x.svg",
     ],
 )

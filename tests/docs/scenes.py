@@ -54,7 +54,7 @@ def clicks(run: Run) -> None:
     run("plan topology.yaml -c cluster.yaml -p profile.yaml -s default -o yesterday.json")
     shutil.copy("yesterday.json", "before.json")
     shutil.copy("plan.json", "after.json")
-    Path("sim.json").write_text(run("simulate plan.json --seconds 1 --json"))
+    Path("sim.json").write_text(run("simulate plan.json --duration 1 --json"))
     Path("machine-dies.yaml").write_text(_DIES)
     plan = load("plan.json")
     save(plan.problem.profile, "profile.json")

@@ -29,7 +29,7 @@ SCENES = (
     (r"import flux", "flux"),
     (r"import (storm-yaml|production)", "clicks"),
     (r"--add epyc-2021", "what_if"),
-    (r"--least|--apart|--max-moves", "terms"),
+    (r"--minimize|--apart|--max-moves", "terms"),
     (r"(plan|compare) wordcount", "wordcount"),
     (r"storm|apply |history|-p live", "storm"),
 )
@@ -39,9 +39,9 @@ EXIT_CODES = ((r"--detailed-exitcode", EXIT_CHANGES),)
 SHORTER = (
     (r"report .*--simulation", "--schedulers default"),
     (r"report ", "--schedulers default --no-simulate --seeds 1"),
-    (r"simulate .*--load-curve", "--loads 50% --seconds 1"),
-    (r"simulate .*--runs", "--runs 2 --seconds 1"),
-    (r"simulate plan", "--seconds 1"),
+    (r"simulate .*--load-curve", "--loads 50% --duration 1"),
+    (r"simulate .*--runs", "--runs 2 --duration 1"),
+    (r"simulate plan", "--duration 1"),
     (r"compare .*--simulate", "--schedulers default --seconds 1"),
     # Figures that are not times: whether they hold does not depend on the computer.
     (r"bench core", '--only "largest relative difference" --quick'),

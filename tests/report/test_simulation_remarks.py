@@ -31,7 +31,7 @@ def test_a_run_that_ends_before_the_time_out_says_so():
     assert waiting.startswith("500 tuples in flight lost a part on the way and can only time out")
     assert "the run ends at 40 s" in too_short
     assert "when M1-2 went down time out until 60 s" in too_short
-    assert "--seconds 70" in too_short
+    assert "--duration 70" in too_short
 
 
 def test_lower_bounds_and_remarks_are_written_and_read_again():

@@ -61,12 +61,12 @@ def test_too_much_is_refused_with_the_estimate_and_the_option(case, per_s, words
     with pytest.raises(InputError) as refused:
         simulated(*case, calm(per_s), **most)
     assert words in str(refused.value)
-    assert "--most-tuples" in str(refused.value)
+    assert "--max-tuples" in str(refused.value)
 
 
 def test_the_option_lifts_the_limit():
     problem, placement = chain()
-    with pytest.raises(InputError, match=r"--most-tuples 2e2"):
+    with pytest.raises(InputError, match=r"--max-tuples 2e2"):
         simulated(problem, placement, calm(10.0), most_tuples=100)
     assert simulated(problem, placement, calm(10.0), most_tuples=1000).runs
 
@@ -81,7 +81,7 @@ def test_queues_that_grow_past_the_limit_end_the_run():
 
 
 def test_a_fluid_that_would_flow_for_ever_is_refused():
-    with pytest.raises(InputError, match=r"2e\+13 steps, .*--most-tuples"):
+    with pytest.raises(InputError, match=r"2e\+13 steps, .*--max-tuples"):
         simulated(*chain(), calm(10.0, 1e12, sample_s=1e8), fluid=True)
 
 

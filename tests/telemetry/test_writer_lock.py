@@ -129,6 +129,6 @@ def test_only_one_run_measures_a_history(store, writer, monkeypatch, capsys, tmp
     applied = SimpleNamespace(plan=SimpleNamespace(problem=SimpleNamespace(cluster=None)))
     monkeypatch.setattr(history_verb, "read_receipts", lambda _: ([(applied, "")], []))
     (store / "tables").mkdir()
-    assert _run("history", "measure", "--history", str(store), "--anew") == 1
+    assert _run("history", "measure", "--history", str(store), "--rebuild") == 1
     assert f"writes to {store}" in capsys.readouterr().err
     assert (store / "tables").is_dir()

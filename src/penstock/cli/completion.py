@@ -38,7 +38,7 @@ _VALUES: dict[str, Callable[[], Sequence[str]]] = {
     "example": examples.topology_names,
     "cluster": examples.cluster_names,
     "profile": examples.profile_names,
-    "least": lambda: [goal.value for goal in Least],
+    "minimize": lambda: [goal.value for goal in Least],
 }
 
 

@@ -31,14 +31,14 @@ def command(
             "none: the plan."
         ),
     ] = None,
-    machines: Annotated[bool, typer.Option("--machines", help="List every machine.")] = False,
+    machines: Annotated[bool, typer.Option("--all-machines", help="List every machine.")] = False,
     as_json: options.Json = False,
 ) -> int:
     """Say what limits a plan, or explain a machine, a component or the place of an instance.
 
     penstock explain plan.json
 
-    penstock explain plan.json "count[2]" --machines
+    penstock explain plan.json "count[2]" --all-machines
     """
     loaded = options.load_plan(plan)
     if what is None:

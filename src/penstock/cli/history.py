@@ -89,7 +89,7 @@ def measure(
     warm_up: options.WarmUp = 60.0,
     history: history_options.History = None,
     anew: Annotated[
-        bool, typer.Option("--anew", help="Put broken tables aside and make them anew.")
+        bool, typer.Option("--rebuild", help="Put broken tables aside and make new ones.")
     ] = False,
     master: options.Master = LOCAL,
     driver_memory: options.DriverMemory = DRIVER_MEMORY,

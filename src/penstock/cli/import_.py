@@ -35,7 +35,7 @@ def flux(
         list[str] | None, typer.Option("--property", help="Value of ${name}, as name=value.")
     ] = None,
     env_filter: Annotated[
-        bool, typer.Option("--env-filter", "-e", help="Fill in ${ENV-NAME} from the environment.")
+        bool, typer.Option("--env-filter", help="Fill in ${ENV-NAME} from the environment.")
     ] = False,
     out: options.Out = None,
     as_json: options.Json = False,

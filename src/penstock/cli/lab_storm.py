@@ -29,7 +29,7 @@ def submit(
     rate: Rate = 50.0,
     executors: Annotated[
         list[str] | None,
-        typer.Option("--executors", "-e", help="As mid=2, more than once; one each without."),
+        typer.Option("--executors", help="As mid=2, more than once; one each without."),
     ] = None,
     weighted: Annotated[
         bool, typer.Option("--weighted", help="Streams are divided by the plan's shares.")
@@ -42,7 +42,7 @@ def submit(
 
     penstock lab submit linear --rate 100
 
-    penstock lab submit star --name wide -e hub=3 -e sink-1=2 --weighted
+    penstock lab submit star --name wide --executors hub=3 --executors sink-1=2 --weighted
     """
     if shape not in SHAPES:
         raise UnknownNameError("topology for a Storm lab", shape, SHAPES)

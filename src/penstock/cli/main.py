@@ -45,6 +45,7 @@ from penstock.cli import (
 from penstock.cli.installed_verbs import installed_verbs
 from penstock.cli.missing_costs import what_helps
 from penstock.cli.output import discard_output, open_standard_streams, say, write_json
+from penstock.cli.renamed_options import with_todays_names
 from penstock.errors import (
     EXIT_BUG,
     EXIT_DONE,
@@ -130,7 +131,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     terminations = _note_terminations()
     try:
         with _old_formats_told():
-            code = _run(given)
+            code = _run(with_todays_names(given))
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader has seen enough (``| head``).

@@ -64,7 +64,7 @@ def command(
     ] = None,
     terms: terms_options.TermsFile = None,
     carry: terms_options.Carry = None,
-    least: terms_options.LeastOf = None,
+    minimize: terms_options.Minimize = None,
     give_up: terms_options.GiveUp = None,
     latency: terms_options.Latency = None,
     avoid: terms_options.Avoid = None,
@@ -92,7 +92,7 @@ def command(
     seed: options.Seed = 0,
     seconds: options.Seconds = None,
     iterations: options.Iterations = None,
-    machines: Annotated[bool, typer.Option("--machines", help="List every machine.")] = False,
+    machines: Annotated[bool, typer.Option("--all-machines", help="List every machine.")] = False,
     svg: Annotated[Path | None, typer.Option("--svg", help="Draw who runs where.")] = None,
     taken_from: storm_options.From = None,
     nimbus: storm_options.Nimbus = None,
@@ -128,7 +128,7 @@ def command(
         )  # fmt: skip
     before = options.load_plan(current) if current else running.before if running else None
     asked = terms_options.Given(
-        terms, carry, least, give_up, latency, avoid, apart, fix, most_moves
+        terms, carry, minimize, give_up, latency, avoid, apart, fix, most_moves
     )
     changed, assumed = assume(problem, what_if_options.parse(add, remove, demand))
     changed = terms_options.with_terms(changed, asked, before)

@@ -47,7 +47,7 @@ def command(
         str, typer.Option("--scheduler", "-s", help="Whose plan, where one is made here.")
     ] = DEFAULT_SCHEDULER,
     before: Annotated[
-        Path | None, typer.Option("--before", help="The plan in force: show what changes.")
+        Path | None, typer.Option("--current", help="The plan in force: show what changes.")
     ] = None,
     simulation: Annotated[
         Path | None,
@@ -90,7 +90,7 @@ def command(
     """Write a report about a plan: one HTML file that works offline, or the same as other text.
 
     \b
-    penstock report plan.json --before yesterday.json -o report.html
+    penstock report plan.json --current yesterday.json -o report.html
 
     \b
     penstock report --example diamond --cluster nasiri-small --seeds 5 --markdown

@@ -36,7 +36,7 @@ def command(
             "--offered", help="Tuples/s offered: who saturates, what to buy, what is left."
         ),
     ] = None,
-    machines: Annotated[bool, typer.Option("--machines", help="List every machine.")] = False,
+    machines: Annotated[bool, typer.Option("--all-machines", help="List every machine.")] = False,
     svg: Annotated[Path | None, typer.Option("--svg", help="Draw who runs where.")] = None,
     as_json: options.Json = False,
 ) -> int:

@@ -33,7 +33,7 @@ from penstock.simulate.work import MOST_TUPLES
 def command(
     plan: Annotated[Path, typer.Argument(help="A plan file.")],
     scenario: Annotated[
-        Path | None, typer.Option("--scenario", "-s", help="Scenario file; else a calm minute.")
+        Path | None, typer.Option("--scenario", help="Scenario file; else a calm minute.")
     ] = None,
     offered: Annotated[
         float | None,
@@ -54,7 +54,8 @@ def command(
         str | None, typer.Option("--loads", help="Loads of the curve: 0.5,0.9 or 50%,90%.")
     ] = None,
     seconds: Annotated[
-        float | None, typer.Option("--seconds", help="Simulated time, in place of the scenario's.")
+        float | None,
+        typer.Option("--duration", help="Simulated seconds, in place of the scenario's."),
     ] = None,
     runs: Annotated[int, typer.Option("--runs", help="Independent runs.", min=1)] = 1,
     fluid: Annotated[
@@ -62,7 +63,7 @@ def command(
     ] = False,
     most_tuples: Annotated[
         float,
-        typer.Option("--most-tuples", help="Refuse to handle more tuples than this.", min=1),
+        typer.Option("--max-tuples", help="Refuse to handle more tuples than this.", min=1),
     ] = MOST_TUPLES,
     seed: options.Seed = 0,
     svg: Annotated[

@@ -29,7 +29,7 @@ def command(
     ] = Path("sweep-output"),
     master: Annotated[str, typer.Option("--master", help="local[…] or spark://…")] = LOCAL,
     again: Annotated[
-        bool, typer.Option("--again", help="Run cells again that ended with an error.")
+        bool, typer.Option("--retry-failed", help="Run cells again that ended with an error.")
     ] = False,
     as_json: options.Json = False,
 ) -> int:
@@ -52,7 +52,7 @@ def command(
     for row in failed[:10]:
         say(f"cell {row['cell']} ({row['problem']}, {row['scheduler']}) failed: {row['error']}")
     if failed:
-        say(f"{len(failed)} cells failed; --again runs them once more")
+        say(f"{len(failed)} cells failed; --retry-failed runs them once more")
     if result.was_stopped:
         say("stopped; the same command goes on with the cells that are left")
         return EXIT_INTERRUPTED

@@ -22,9 +22,12 @@ Carry = Annotated[
     float | None,
     typer.Option("--carry", help="Tuples/s to carry, all topologies together; else the most."),
 ]
-LeastOf = Annotated[
+Minimize = Annotated[
     list[str] | None,
-    typer.Option("--least", help="Save on machines, price, energy or traffic; the first first."),
+    typer.Option(
+        "--minimize",
+        help="Save on machines, price, energy or traffic; on several in the order given.",
+    ),
 ]
 GiveUp = Annotated[
     float | None,
@@ -62,7 +65,7 @@ class Given:
 
     file: Path | None = None
     carry: float | None = None
-    least: list[str] | None = None
+    minimize: list[str] | None = None
     give_up: float | None = None
     latency: list[str] | None = None
     avoid: list[str] | None = None
@@ -86,7 +89,7 @@ def with_terms(problem: Problem, given: Given, current: Plan | None) -> Problem:
         terms = replace(terms, most_moves=given.most_moves)
     terms = replace(
         terms,
-        least=(*terms.least, *(_least(name) for name in listed(given.least))),
+        least=(*terms.least, *(_least(name) for name in listed(given.minimize))),
         latency_ms=_tightest((*terms.latency_ms, *_latencies(problem, listed(given.latency)))),
         avoid=(*terms.avoid, *listed(given.avoid)),
         apart=(*terms.apart, *(_pair(text) for text in given.apart or [])),
@@ -127,7 +130,7 @@ def _least(name: str) -> Least:
     if name not in names:
         close = close_match(name, names)
         hint = f'; did you mean "{close}"?' if close else ""
-        raise UsageError(f'--least takes {", ".join(names)}, not "{name}"{hint}')
+        raise UsageError(f'--minimize takes {", ".join(names)}, not "{name}"{hint}')
     return Least(name)
 
 

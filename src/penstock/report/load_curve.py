@@ -89,7 +89,7 @@ def curve_remarks(curve: LoadCurve) -> list[str]:
     if left_out := [name for p in curve.points if (name := untold_percentile(p.result))]:
         lowest = min(left_out, key=list(PERCENTILES).index)
         remarks.append(
-            f"{percentile_title(lowest)} is told of runs with {what_it_needs(lowest)}; --seconds "
+            f"{percentile_title(lowest)} is told of runs with {what_it_needs(lowest)}; --duration "
             "sets their length"
         )
     if curve.stopped:

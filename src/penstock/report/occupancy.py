@@ -34,7 +34,9 @@ def component_view(found: Occupancy, component: int, *, all_machines: bool) -> R
     residents = sorted(found.of(component), key=lambda row: -(row.thread_load or 0.0))
     shown = residents if all_machines else residents[:_MOST_LISTED]
     hidden = len(residents) - len(shown)
-    more = [Text(f"… {counted(hidden, 'more machine')} (--machines lists all)")] if hidden else []
+    more = (
+        [Text(f"… {counted(hidden, 'more machine')} (--all-machines lists all)")] if hidden else []
+    )
     return Group(
         Text(_component_title(found, component), "bold"),
         *map(Text, component_sentences(found, component)),

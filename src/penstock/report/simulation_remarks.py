@@ -47,7 +47,7 @@ def too_short_for_warmup(result: SimResult) -> str | None:
     if result.still_settling:
         return (
             f"too short: the number of tuples in flight still grows after {until_s:g} s, so "
-            f"latencies are too good; simulate longer, for example --seconds {4 * until_s:g}"
+            f"latencies are too good; simulate longer, for example --duration {4 * until_s:g}"
         )
     return None
 
@@ -69,7 +69,7 @@ def _too_short_for_timeouts(result: SimResult) -> list[str]:
     return [
         f"too short: the run ends at {until_s:g} s, and tuples lost when {what} time out until "
         f"{over_s + timeout_s:g} s, so what is sent again and how long that takes is not known; "
-        f"simulate at least --seconds {10 * ceil((over_s + 1.25 * timeout_s) / 10)}, or set a "
+        f"simulate at least --duration {10 * ceil((over_s + 1.25 * timeout_s) / 10)}, or set a "
         "shorter timeout_s in the scenario"
         for at_s, over_s, what in _losses(result)
         if at_s < until_s < over_s + timeout_s

@@ -21,7 +21,7 @@ def standing_view(found: Standing, *, all_machines: bool) -> RenderableType:
     lines = [Text(line) for line in sentences(found)]
     shown = found.machines if all_machines else found.machines[:_MOST_MACHINES]
     hidden = len(found.machines) - len(shown)
-    more = [Text(f"… {hidden} machines more (--machines lists all)")] if hidden else []
+    more = [Text(f"… {hidden} machines more (--all-machines lists all)")] if hidden else []
     return Group(*lines, _components(found), _machines(found, shown), *more)
 
 

@@ -140,7 +140,7 @@ def _components(plan: Plan, most: int | None) -> list[RenderableType]:
             where or "not placed",
         )
     hidden = len(problem.labels) - len(shown)
-    more = [Text(f"… {hidden} components more (--machines lists all)")] if hidden else []
+    more = [Text(f"… {hidden} components more (--all-machines lists all)")] if hidden else []
     return [table, *more]
 
 

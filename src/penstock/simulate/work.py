@@ -70,9 +70,9 @@ def require_affordable(
     if work.tuples * runs > most_tuples:
         raise TooMuchWorkError(
             f"some {work.tuples * runs:.2g} tuples to handle, at most {most_tuples:.2g} are "
-            "simulated: offer less or for less long (--offered, --load, --seconds), let several "
+            "simulated: offer less or for less long (--offered, --load, --duration), let several "
             "travel as one (tuples_per_batch in the scenario), take the fluid model (--fluid), or "
-            f"allow so many (--most-tuples {_rounded_up(work.tuples * runs)})"
+            f"allow so many (--max-tuples {_rounded_up(work.tuples * runs)})"
         )
     require_room(work.at_one_time, most_tuples)
 
@@ -89,7 +89,7 @@ def _too_many_at_one_time(tuples: float, most_tuples: float) -> TooMuchWorkError
         f"{most_tuples / _AT_ONE_TIME:.2g} are simulated: offer less, keep fewer in queues "
         "(queue_limit, max_spout_pending in the scenario), check the selectivities, let several "
         "travel as one (tuples_per_batch), take the fluid model (--fluid), or allow so many "
-        f"(--most-tuples {_rounded_up(tuples * _AT_ONE_TIME)})"
+        f"(--max-tuples {_rounded_up(tuples * _AT_ONE_TIME)})"
     )
 
 
@@ -102,8 +102,8 @@ def require_short_fluid(
     if cost > most_tuples:
         raise TooMuchWorkError(
             f"the fluid model would make {steps:.2g} steps, as much work as {cost:.2g} tuples; at "
-            f"most {most_tuples:.2g} are simulated: for less long (--seconds), or allow so many "
-            f"(--most-tuples {_rounded_up(cost)})"
+            f"most {most_tuples:.2g} are simulated: for less long (--duration), or allow so many "
+            f"(--max-tuples {_rounded_up(cost)})"
         )
 
 
@@ -113,13 +113,13 @@ def require_few_steps(scenario: Scenario) -> None:
     if looks > _MOST_STEPS:
         raise TooMuchWorkError(
             f"{looks:.2g} results over time, at most {_MOST_STEPS:,} are kept: "
-            "a longer sample_s in the scenario, or for less long (--seconds)"
+            "a longer sample_s in the scenario, or for less long (--duration)"
         )
     steps = most_steps(scenario.offered.pattern, scenario.duration_s)
     if steps > _MOST_STEPS:
         raise TooMuchWorkError(
             f"the offered rate would change {steps:.2g} times, at most {_MOST_STEPS:,} are "
-            "simulated: a longer period, or for less long (--seconds)"
+            "simulated: a longer period, or for less long (--duration)"
         )
 
 

@@ -21,7 +21,7 @@ def command(
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the files.")],
     components: Annotated[int, typer.Option(help="Components of each topology.")] = 10,
     machines: Annotated[int, typer.Option(help="Machines of the cluster.")] = 20,
-    types: Annotated[int, typer.Option(help="Machine types.")] = 3,
+    types: Annotated[int, typer.Option("--machine-types", help="Machine types.")] = 3,
     topologies: Annotated[int, typer.Option(help="Topologies on the cluster.")] = 1,
     mixed_groupings: Annotated[
         bool, typer.Option("--mixed-groupings", help="Other groupings beside shuffle.")
@@ -33,7 +33,7 @@ def command(
     """Make a random problem: topology, cluster and profile files.
 
     \b
-    penstock generate --components 20 --machines 100 --types 5 --seed 7 --out my-problem
+    penstock generate --components 20 --machines 100 --machine-types 5 --seed 7 --out my-problem
 
     penstock generate --topologies 3 --memory --mixed-groupings --out shared
     """

@@ -45,7 +45,7 @@ def command(
         "reproduce-results"
     ),
     again: Annotated[
-        bool, typer.Option("--again", help="Run settings again that are kept from before.")
+        bool, typer.Option("--rerun", help="Run settings again that are kept from before.")
     ] = False,
     jobs: Annotated[int, typer.Option("--jobs", "-j", help="Processes.", min=1, max=64)] = 2,
     markdown: Annotated[

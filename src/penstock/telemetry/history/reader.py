@@ -76,7 +76,9 @@ class _Reader:
                 rows += [row | {"id": key} for row in self._folder(self.tables / folder)]
             except (OSError, ValueError) as error:
                 said = str(error).splitlines()[0][:200]
-                message = f"cannot be read ({said}); penstock history measure --anew writes it anew"
+                message = (
+                    f"cannot be read ({said}); penstock history measure --rebuild writes it anew"
+                )
                 self.findings.append(Finding(message, str(self.tables / folder)))
         return rows
 

@@ -86,7 +86,7 @@ class HistoryTables:
             rows = self.store.read(manifest, "measured_rates").select("id", "stretches").collect()
         except PySparkException as error:
             said = str(error).strip().splitlines()[0][:200]
-            message = f"cannot be read ({said}); --anew writes the tables anew from the receipts"
+            message = f"cannot be read ({said}); --rebuild writes the tables anew from the receipts"
             raise InputError(Finding(message, self.store.root)) from None
         return {row["id"]: int(row["stretches"]) for row in rows}
 

@@ -192,7 +192,7 @@ def _warm_up() -> None:
             import_module(name)
     with tempfile.TemporaryDirectory() as folder:
         here = {"folder": folder, "environment": {"HOME": folder}}
-        for line in ("plan linear -s default -o p.json", "simulate p.json --seconds 1"):
+        for line in ("plan linear -s default -o p.json", "simulate p.json --duration 1"):
             words = {"arguments": line.split(), "stdout": os.devnull, "stderr": os.devnull}
             _run_inside(here | words)
 
