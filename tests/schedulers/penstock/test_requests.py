@@ -12,13 +12,16 @@ from penstock.files.production import load_production
 from penstock.model.outcome import Outcome
 from penstock.model.problem import Problem, build
 from penstock.schedulers import Budget, get
-from penstock.schedulers.penstock.requests.crew import Crew
-from penstock.schedulers.penstock.requests.demand import demands, fewest_machines
-from penstock.schedulers.penstock.requests.fill import Ground
+from penstock.schedulers.penstock.requests.exchange import TopologyWorkers
+from penstock.schedulers.penstock.requests.free_capacity import FreeCapacity
 from penstock.schedulers.penstock.requests.pack import Packing, placement_of
+from penstock.schedulers.penstock.requests.packing_orders import PackingOrder
 from penstock.schedulers.penstock.requests.polish import polish
 from penstock.schedulers.penstock.requests.search import mean_distance
-from penstock.schedulers.penstock.requests.ways import Way
+from penstock.schedulers.penstock.requests.topology_requests import (
+    fewest_machines,
+    requests_by_topology,
+)
 from penstock_bench.data import data_folder
 
 
@@ -151,7 +154,7 @@ def test_the_fewest_machines_are_the_largest_that_hold_the_requests():
     # 300 points: 150 + 100 < 300 <= 150 + 100 + 100. Memory: 30 x 100 MB in machines of 1000 MB.
     types = {"M1": {"memory_mb": 1000.0}, "M2": {"cpu_points": 150.0, "memory_mb": 1000.0}}
     problem = build(topology("a", a=asks(30, 10.0, 100.0)), cluster(M1=5, M2=1, types=types))
-    found = fewest_machines(problem, demands(problem, (30,)))
+    found = fewest_machines(problem, requests_by_topology(problem, (30,)))
     assert (found.machines, found.by_cpu, found.by_memory) == (3, 3, 3)
 
 
@@ -277,40 +280,42 @@ def test_random_requests_are_placed_whole_within_all_limits(seed):
 @pytest.mark.parametrize("seed", range(20))
 def test_a_step_gains_what_it_says(seed):
     problem = random_problem(seed)
-    wanted = demands(problem, tuple(c.instances for c in problem.components))
-    packing = Packing(problem, Ground.of(problem), wanted, Way("value", 9)).run()
+    wanted = requests_by_topology(problem, tuple(c.instances for c in problem.components))
+    packing = Packing(problem, FreeCapacity.of(problem), wanted, PackingOrder("value", 9)).run()
     for demand in wanted:
-        own = [step for step in packing.filled if step.demand is demand]
-        others = [step for step in packing.filled if step.demand is not demand]
+        own = [step for step in packing.filled if step.requests is demand]
+        others = [step for step in packing.filled if step.requests is not demand]
         if not own or not demand.pairs:
             continue
-        crew = Crew(demand, own, [m for m in range(9) if packing.ground.slots[m]], packing.ground)
-        for row, component in product(range(len(crew.held)), range(len(demand.counts))):
-            if not crew.held[row, component]:
+        workers = TopologyWorkers(
+            demand, own, [m for m in range(9) if packing.free.slots[m]], packing.free
+        )
+        for row, component in product(range(len(workers.held)), range(len(demand.counts))):
+            if not workers.held[row, component]:
                 continue
-            before = mean_distance(problem, placement_of(others + crew.filled()))
-            step = crew.best_step(row, component)
+            before = mean_distance(problem, placement_of(others + workers.filled()))
+            step = workers.best_step(row, component)
             if step.gain <= 0 or step.source == step.target:
                 continue
-            crew.apply(step)
-            after = Outcome(placement_of(others + crew.filled()))
+            workers.apply(step)
+            after = Outcome(placement_of(others + workers.filled()))
             total = sum(d.pairs for d in wanted if d not in packing.refused)
             gained = (before - mean_distance(problem, after.placement)) * total
             assert gained == pytest.approx(step.gain)
             assert broken(problem, after) == []
-        packing.filled = others + crew.filled()
+        packing.filled = others + workers.filled()
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_polishing_opens_no_machine_and_lengthens_nothing(seed):
     problem = random_problem(seed)
-    wanted = demands(problem, tuple(c.instances for c in problem.components))
-    packing = Packing(problem, Ground.of(problem), wanted, Way("core", 5)).run()
+    wanted = requests_by_topology(problem, tuple(c.instances for c in problem.components))
+    packing = Packing(problem, FreeCapacity.of(problem), wanted, PackingOrder("core", 5)).run()
     before = placement_of(packing.filled)
     if before is None:
         return
     rng = np.random.default_rng(seed)
-    filled, _ = polish(packing.filled, packing.ground, rng, 1e6, stop=lambda: False)
+    filled, _ = polish(packing.filled, packing.free, rng, 1e6, stop=lambda: False)
     after = placement_of(filled)
     assert set(after.machine.tolist()) <= set(before.machine.tolist())
     assert mean_distance(problem, after) <= mean_distance(problem, before) + 1e-12

@@ -22,8 +22,8 @@ from penstock.model.arrays import BoolVector, FloatVector, IntVector, sum_by
 from penstock.model.placement import Placement
 from penstock.model.plan import Contingency
 from penstock.model.problem import Problem
-from penstock.schedulers.penstock.requests.demand import Sizes
-from penstock.schedulers.penstock.requests.fill import DUST, Ground
+from penstock.schedulers.penstock.requests.free_capacity import DUST, FreeCapacity
+from penstock.schedulers.penstock.requests.topology_requests import LargestUnits
 
 #: Parts of a machine that agree to so many digits are equal; sums in another order differ in more.
 _DIGITS = 9
@@ -55,8 +55,8 @@ def _kinds_of_losses(problem: Problem, placement: Placement) -> int:
     return len(np.unique(rows[placement.machines_used], axis=0))
 
 
-def _ground_left(problem: Problem, placement: Placement) -> Ground:
-    ground = Ground.of(problem)
+def _ground_left(problem: Problem, placement: Placement) -> FreeCapacity:
+    ground = FreeCapacity.of(problem)
     ground.cpu -= cpu_requested(problem, placement)
     ground.memory -= memory_used(problem, placement)
     ground.slots -= workers_per_machine(problem, placement).astype(np.int64)
@@ -111,7 +111,7 @@ class _Asked:
         cpu, memory = np.nan_to_num(problem.cpu_request), np.nan_to_num(problem.memory_mb)
         limits = [t.worker_max_heap_mb for t in problem.topologies]
         most_heap = np.array([np.inf if limit is None else limit for limit in limits])
-        sizes = Sizes.of(problem)
+        sizes = LargestUnits.of(problem)
         return cls(
             cpu,
             memory,
@@ -179,7 +179,7 @@ class _Rest:
     """The cluster without one machine, as its instances are taken in one after the other."""
 
     asked: _Asked
-    ground: Ground
+    ground: FreeCapacity
     workers: _Workers
     #: Instances on each machine, shape (machines,).
     instances: IntVector

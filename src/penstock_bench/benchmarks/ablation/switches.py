@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import wraps
-from types import ModuleType
+from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 import penstock.schedulers.penstock as package
@@ -130,18 +130,22 @@ def _counting(call: Callable[..., Any], name: str, work: Work) -> Callable[..., 
 @contextmanager
 def reached() -> Iterator[set[tuple[str, str]]]:
     """The functions of the scheduler that run meanwhile, as (module, qualified name)."""
-    seen: set[tuple[str, str]] = set()
-    start = len(_PACKAGE) + 1
+    functions: set[tuple[str, str]] = set()
+    codes: set[CodeType] = set()
 
-    def watch(frame: Any, event: str, _argument: Any) -> None:
-        if event == "call":
-            module = frame.f_globals.get("__name__", "")
-            if module.startswith(_PACKAGE):
-                seen.add((module[start:], frame.f_code.co_qualname))
+    def watch(frame: FrameType, _event: str, _argument: Any) -> None:
+        # For every call of the programme, so it does as little as can be.
+        codes.add(frame.f_code)
 
     before = sys.getprofile()
     sys.setprofile(watch)
     try:
-        yield seen
+        yield functions
     finally:
         sys.setprofile(before)
+        modules = {module.__file__: module.__name__ for module in every_module()}
+        functions |= {
+            (modules[code.co_filename].partition(_PACKAGE)[2].lstrip("."), code.co_qualname)
+            for code in codes
+            if code.co_filename in modules
+        }

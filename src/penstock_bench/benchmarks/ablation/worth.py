@@ -17,8 +17,11 @@ from penstock.model.problem import Problem
 from penstock.model.terms import Least
 from penstock.schedulers.base import Budget
 from penstock.schedulers.counts import required_counts
-from penstock.schedulers.penstock.requests.demand import demands, fewest_machines
 from penstock.schedulers.penstock.requests.search import mean_distance
+from penstock.schedulers.penstock.requests.topology_requests import (
+    fewest_machines,
+    requests_by_topology,
+)
 from penstock.schedulers.penstock.scheduler import PenstockScheduler
 from penstock.schedulers.penstock.terms.fewest import amount
 from penstock.schedulers.penstock.terms.nearer import distance_per_tuple
@@ -76,7 +79,9 @@ def _bound(problem: Problem, outcome: Outcome) -> float:
 
 def _spread_out(problem: Problem, placement: Placement) -> float:
     """Machines over the fewest and distance over that of a rack, as the scheduler weighs them."""
-    fewest = fewest_machines(problem, demands(problem, required_counts(problem, "penstock")))
+    fewest = fewest_machines(
+        problem, requests_by_topology(problem, required_counts(problem, "penstock"))
+    )
     nearness = PenstockScheduler().nearness
     machines = len(placement.machines_used) / fewest.machines
     distance = mean_distance(problem, placement) / Hop.SAME_RACK

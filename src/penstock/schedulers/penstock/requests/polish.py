@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from penstock.schedulers.penstock.requests.crew import Crew
-from penstock.schedulers.penstock.requests.fill import Filled, Ground
+from penstock.schedulers.penstock.requests.exchange import TopologyWorkers
+from penstock.schedulers.penstock.requests.free_capacity import FilledMachine, FreeCapacity
 
 #: Executors looked at in vain before a topology is left alone: so many, and a part of its workers.
 _PATIENCE = 40
@@ -24,49 +24,51 @@ _SWEEPS = 3
 
 
 def polish(
-    filled: list[Filled],
-    ground: Ground,
+    filled: list[FilledMachine],
+    free: FreeCapacity,
     rng: np.random.Generator,
     effort: float,
     stop: Callable[[], bool],
-) -> tuple[list[Filled], float]:
+) -> tuple[list[FilledMachine], float]:
     """The same executors on the same machines, nearer to each other, and the effort that it took.
 
-    ``ground`` is kept up to date. ``effort``: numbers looked at, which stand for the time it may
+    ``free`` is kept up to date. ``effort``: numbers looked at, which stand for the time it may
     take.
     """
     spent = 0.0
-    own: dict[int, list[Filled]] = {}
+    own: dict[int, list[FilledMachine]] = {}
     for step in filled:
-        own.setdefault(step.demand.topology, []).append(step)
+        own.setdefault(step.requests.topology, []).append(step)
     used = np.unique([step.machine for step in filled])
-    by_pairs = sorted(own, key=lambda t: (-own[t][0].demand.pairs, t))
+    by_pairs = sorted(own, key=lambda t: (-own[t][0].requests.pairs, t))
     for topology in by_pairs:
-        demand = own[topology][0].demand
+        requests = own[topology][0].requests
         if spent >= effort or stop():
             break
-        if not demand.pairs or len(own[topology]) < 2:
+        if not requests.pairs or len(own[topology]) < 2:
             continue
-        crew = Crew(demand, own[topology], used[ground.slots[used] > 0].tolist(), ground)
-        spent += _shorten(crew, rng, effort - spent)
-        own[topology] = crew.filled()
+        workers = TopologyWorkers(
+            requests, own[topology], used[free.slots[used] > 0].tolist(), free
+        )
+        spent += _shorten(workers, rng, effort - spent)
+        own[topology] = workers.filled()
     return [step for topology in sorted(own) for step in own[topology]], spent
 
 
-def _shorten(crew: Crew, rng: np.random.Generator, effort: float) -> float:
+def _shorten(workers: TopologyWorkers, rng: np.random.Generator, effort: float) -> float:
     """Steps while they gain; returns the effort spent."""
     spent, in_vain = 0.0, 0
-    patience = _PATIENCE + _PATIENCE_PART * float(crew.busy.sum())
+    patience = _PATIENCE + _PATIENCE_PART * float(workers.busy.sum())
     for _ in range(_SWEEPS):
         gained = False
-        for row, component in _visits(crew, rng):
-            while crew.held[row, component] > 0:
-                step = crew.best_step(row, component)
-                spent += crew.held.size
+        for row, component in _visits(workers, rng):
+            while workers.held[row, component] > 0:
+                step = workers.best_step(row, component)
+                spent += workers.held.size
                 if step.gain < _NOTHING:
                     in_vain += 1
                     break
-                crew.apply(step)
+                workers.apply(step)
                 gained, in_vain = True, 0
             if in_vain > patience or spent > effort:
                 return spent
@@ -75,8 +77,8 @@ def _shorten(crew: Crew, rng: np.random.Generator, effort: float) -> float:
     return spent
 
 
-def _visits(crew: Crew, rng: np.random.Generator) -> Iterator[tuple[int, int]]:
+def _visits(workers: TopologyWorkers, rng: np.random.Generator) -> Iterator[tuple[int, int]]:
     """Each worker once, in random order, and the components it holds when its turn comes."""
-    for row in rng.permutation(np.flatnonzero(crew.busy)).tolist():
-        for component in np.flatnonzero(crew.held[row]).tolist():
+    for row in rng.permutation(np.flatnonzero(workers.busy)).tolist():
+        for component in np.flatnonzero(workers.held[row]).tolist():
             yield row, component

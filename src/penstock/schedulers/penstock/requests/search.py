@@ -26,18 +26,22 @@ from penstock.model.placement import Placement
 from penstock.model.problem import Problem
 from penstock.schedulers.base import Budget
 from penstock.schedulers.counts import required_counts
-from penstock.schedulers.penstock.requests.demand import Fewest, demands, fewest_machines
-from penstock.schedulers.penstock.requests.fill import Ground
+from penstock.schedulers.penstock.requests.free_capacity import FreeCapacity
 from penstock.schedulers.penstock.requests.pack import Packing, placement_of
+from penstock.schedulers.penstock.requests.packing_orders import RULES, PackingOrder
 from penstock.schedulers.penstock.requests.polish import polish
-from penstock.schedulers.penstock.requests.ways import ORDERS, Way
+from penstock.schedulers.penstock.requests.topology_requests import (
+    FewestMachines,
+    fewest_machines,
+    requests_by_topology,
+)
 
 #: Machines beyond the fewest to begin with, as a part of those, at nearness 1.
 _MORE_MACHINES = (0.02, 0.05, 0.1, 0.4, 1.0)
 #: Memory and CPU kept back from lopsided topologies, as parts of a machine.
-_KEPT = ((0.05, 0.0), (0.1, 0.1), (0.12, 0.12), (0.3, 0.03), (0.4, 0.03))
+_RESERVES = ((0.05, 0.0), (0.1, 0.1), (0.12, 0.12), (0.3, 0.03), (0.4, 0.03))
 #: Memory kept back where CPU alone is scarce.
-_MEMORY_KEPT = 0.25
+_MEMORY_RESERVE = 0.25
 #: Memory and CPU are both scarce if the machines needed by one are this part of the other's.
 _BOTH_SCARCE = 0.6
 #: Packings that are polished, and the effort of that for one and for all.
@@ -47,7 +51,7 @@ _WHOLE_EFFORT = 4e7
 
 
 @dataclass(frozen=True)
-class Candidate:
+class PackingCandidate:
     """A packing and what it is worth."""
 
     packing: Packing
@@ -56,7 +60,7 @@ class Candidate:
     distance: float
 
     @classmethod
-    def of(cls, packing: Packing) -> Candidate:
+    def of(cls, packing: Packing) -> PackingCandidate:
         placement = placement_of(packing.filled)
         if placement is None:
             return cls(packing, None, 0, 0.0)
@@ -85,38 +89,38 @@ class _Search:
         self, problem: Problem, budget: Budget, rng: np.random.Generator, nearness: float
     ) -> None:
         self.problem, self.budget, self.rng, self.nearness = problem, budget, rng, nearness
-        self.wanted = demands(problem, required_counts(problem, "penstock"))
-        self.fewest = fewest_machines(problem, self.wanted)
-        self.found: list[Candidate] = []
+        self.all_requests = requests_by_topology(problem, required_counts(problem, "penstock"))
+        self.fewest = fewest_machines(problem, self.all_requests)
+        self.candidates: list[PackingCandidate] = []
         self.rounds = 0
         self.interrupted = False
 
     def run(self) -> Outcome:
         if self.fewest.possible:
-            self._pack(self._ways_with_fewest_machines())
+            self._pack(self._orders_on_fewest_machines())
             if self._whole:
-                self._pack(self._ways_with_more_machines())
+                self._pack(self._orders_on_more_machines())
             if self._both_scarce or not self._whole:
-                self._pack(self._ways_with_some_kept())
+                self._pack(self._orders_with_reserves())
         if not self._whole:
             # The most urgent first, even if the budget is spent: what was found may refuse others.
-            self.found.clear()
-            self._pack(self._ways_by_priority())
+            self.candidates.clear()
+            self._pack(self._orders_by_priority())
         if self._whole:
             self._polish()
-        return self._outcome(min(self.found, key=self._rank))
+        return self._outcome(min(self.candidates, key=self._rank))
 
     @property
     def _whole(self) -> bool:
-        return any(not candidate.packing.refused for candidate in self.found)
+        return any(not candidate.packing.refused for candidate in self.candidates)
 
-    def _pack(self, ways: Iterator[Way]) -> None:
-        for way in dict.fromkeys(ways):
-            if self.found and self.budget.spent(self.rounds):
+    def _pack(self, orders: Iterator[PackingOrder]) -> None:
+        for order in dict.fromkeys(orders):
+            if self.candidates and self.budget.spent(self.rounds):
                 self.interrupted = True
                 return
-            packing = Packing(self.problem, Ground.of(self.problem), self.wanted, way)
-            self.found.append(Candidate.of(packing.run()))
+            packing = Packing(self.problem, FreeCapacity.of(self.problem), self.all_requests, order)
+            self.candidates.append(PackingCandidate.of(packing.run()))
             self.rounds += 1
 
     @property
@@ -124,39 +128,39 @@ class _Search:
         less, more = sorted((self.fewest.by_cpu, self.fewest.by_memory))
         return less > _BOTH_SCARCE * more
 
-    def _ways_with_fewest_machines(self) -> Iterator[Way]:
-        for order in ORDERS:
-            yield Way(order, self.fewest.machines)
+    def _orders_on_fewest_machines(self) -> Iterator[PackingOrder]:
+        for order in RULES:
+            yield PackingOrder(order, self.fewest.machines)
         # A few that ask for much memory would otherwise leave CPU that nobody gets at.
-        yield Way("core", self.fewest.machines, memory_kept=_MEMORY_KEPT)
+        yield PackingOrder("core", self.fewest.machines, memory_reserve=_MEMORY_RESERVE)
 
-    def _ways_with_more_machines(self) -> Iterator[Way]:
+    def _orders_on_more_machines(self) -> Iterator[PackingOrder]:
         for more in _MORE_MACHINES:
             machines = ceil(self.fewest.machines * (1 + more * self.nearness))
             if machines > self.fewest.machines:
-                yield Way("value", machines)
+                yield PackingOrder("value", machines)
 
-    def _ways_with_some_kept(self) -> Iterator[Way]:
-        for memory, cpu in _KEPT:
-            for order in ORDERS:
-                yield Way(order, self.fewest.machines, memory, cpu)
+    def _orders_with_reserves(self) -> Iterator[PackingOrder]:
+        for memory, cpu in _RESERVES:
+            for order in RULES:
+                yield PackingOrder(order, self.fewest.machines, memory, cpu)
 
-    def _ways_by_priority(self) -> Iterator[Way]:
-        for memory, cpu in ((0.0, 0.0), _KEPT[1]) if self._both_scarce else ((0.0, 0.0),):
-            for order in ORDERS:
-                yield Way(order, self.fewest.machines, memory, cpu, by_priority=True)
+    def _orders_by_priority(self) -> Iterator[PackingOrder]:
+        for memory, cpu in ((0.0, 0.0), _RESERVES[1]) if self._both_scarce else ((0.0, 0.0),):
+            for order in RULES:
+                yield PackingOrder(order, self.fewest.machines, memory, cpu, by_priority=True)
 
-    def _rank(self, candidate: Candidate) -> tuple[tuple[int, ...], float, float, int]:
+    def _rank(self, candidate: PackingCandidate) -> tuple[tuple[int, ...], float, float, int]:
         """Less is better: the topologies refused, then machines and distance as weighed."""
         # Same rack, where most pairs end up, counts as much as the fewest machines.
         weighed = (1 - self.nearness) * candidate.machines / self.fewest.machines
         weighed += self.nearness * candidate.distance / Hop.SAME_RACK
         return self._refusals(candidate), weighed, candidate.distance, candidate.machines
 
-    def _refusals(self, candidate: Candidate) -> tuple[int, ...]:
+    def _refusals(self, candidate: PackingCandidate) -> tuple[int, ...]:
         """How many are refused of each priority, the most urgent first."""
-        refused = [demand.priority for demand in candidate.packing.refused]
-        priorities = sorted({demand.priority for demand in self.wanted})
+        refused = [requests.priority for requests in candidate.packing.refused]
+        priorities = sorted({requests.priority for requests in self.all_requests})
         return tuple(refused.count(priority) for priority in priorities)
 
     def _polish(self) -> None:
@@ -172,29 +176,29 @@ class _Search:
             packing = candidate.packing
             packing.filled, spent = polish(
                 packing.filled,
-                packing.ground,
+                packing.free,
                 np.random.default_rng(seed),
                 min(effort, _EFFORT),
                 stop=lambda: self.budget.spent(self.rounds),
             )
             effort -= spent
-            self.found.append(Candidate.of(packing))
+            self.candidates.append(PackingCandidate.of(packing))
             self.interrupted = self.budget.spent(self.rounds)
             self.rounds += 1
 
-    def _worth_polishing(self) -> list[Candidate]:
+    def _worth_polishing(self) -> list[PackingCandidate]:
         """The best packings, but first the best for each part kept back: the looser gain more."""
-        whole = [found for found in self.found if not found.packing.refused]
-        seen: set[tuple[float, float]] = set()
-        first: list[Candidate] = []
-        then: list[Candidate] = []
+        whole = [candidate for candidate in self.candidates if not candidate.packing.refused]
+        reserves: set[tuple[float, float]] = set()
+        first: list[PackingCandidate] = []
+        then: list[PackingCandidate] = []
         for candidate in sorted(whole, key=self._rank):
-            kind = (candidate.packing.way.memory_kept, candidate.packing.way.cpu_kept)
-            (then if kind in seen else first).append(candidate)
-            seen.add(kind)
+            reserve = (candidate.packing.order.memory_reserve, candidate.packing.order.cpu_reserve)
+            (then if reserve in reserves else first).append(candidate)
+            reserves.add(reserve)
         return (first + then)[:_POLISHED]
 
-    def _outcome(self, best: Candidate) -> Outcome:
+    def _outcome(self, best: PackingCandidate) -> Outcome:
         return Outcome(
             best.placement,
             tuple(best.packing.shortfalls),
@@ -203,7 +207,7 @@ class _Search:
             interrupted=self.interrupted,
         )
 
-    def _notes(self, best: Candidate) -> Iterator[str]:
+    def _notes(self, best: PackingCandidate) -> Iterator[str]:
         if not best.packing.refused:
             yield _proof(self.fewest, best.machines)
         if best.placement is not None:
@@ -215,7 +219,7 @@ class _Search:
             yield "memory is unknown for some components and counts as none"
 
 
-def _proof(fewest: Fewest, machines: int) -> str:
+def _proof(fewest: FewestMachines, machines: int) -> str:
     needed = "1 machine is" if fewest.machines == 1 else f"{fewest.machines} machines are"
     same = "no more than that" if machines == fewest.machines else str(machines)
     return f"at least {needed} needed by {fewest.resource} requests; this plan uses {same}"

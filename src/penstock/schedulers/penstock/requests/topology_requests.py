@@ -1,10 +1,10 @@
 """What each topology asks for in requests mode, and which of its components belong together.
 
-``Demand`` is one topology as the packer sees it. Its components are joined into groups: executors
-of one group are dealt out side by side, in proportion, so that every worker and machine holds a
-fair part of both ends of the group's streams. A group of connected pairs ``P`` that needs ``s``
-machines keeps about ``P / s`` of them within a machine, so two groups are merged while that raises
-the pairs kept within workers, machines and racks.
+``TopologyRequests`` is one topology as the packer sees it. Its components are joined into groups:
+executors of one group are dealt out side by side, in proportion, so that every worker and machine
+holds a fair part of both ends of the group's streams. A group of connected pairs ``P`` that needs
+``s`` machines keeps about ``P / s`` of them within a machine, so two groups are merged while that
+raises the pairs kept within workers, machines and racks.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _DUST = 1e-6
 
 
 @dataclass(frozen=True)
-class Demand:
+class TopologyRequests:
     """One topology's requests; lists are by component, in the topology's order."""
 
     topology: int
@@ -53,7 +53,7 @@ class Demand:
 
 
 @dataclass(frozen=True)
-class Sizes:
+class LargestUnits:
     """The largest machine and the largest rack, to measure topologies by."""
 
     machine_cpu: float
@@ -62,7 +62,7 @@ class Sizes:
     rack_memory: float
 
     @classmethod
-    def of(cls, problem: Problem) -> Sizes:
+    def of(cls, problem: Problem) -> LargestUnits:
         cluster = problem.cluster
         memory = cluster.per_type("memory_mb", np.inf)[cluster.type_of]
         cpu = cluster.usable_cpu
@@ -74,9 +74,9 @@ class Sizes:
         )
 
 
-def demands(problem: Problem, counts: tuple[int, ...]) -> list[Demand]:
-    """Every topology's demand, in the problem's order."""
-    sizes = Sizes.of(problem)
+def requests_by_topology(problem: Problem, counts: tuple[int, ...]) -> list[TopologyRequests]:
+    """Every topology's requests, in the problem's order."""
+    sizes = LargestUnits.of(problem)
     pairs: list[set[tuple[int, int]]] = [set() for _ in problem.topologies]
     for stream in problem.streams:
         topology = int(problem.topology_of[stream.source])
@@ -89,9 +89,9 @@ def _demand(
     problem: Problem,
     topology: int,
     counts: tuple[int, ...],
-    sizes: Sizes,
+    sizes: LargestUnits,
     streams: set[tuple[int, int]],
-) -> Demand:
+) -> TopologyRequests:
     own = list(components_of(problem, topology))
     declared = problem.topologies[topology]
     count = np.array([counts[c] for c in own], dtype=np.float64)
@@ -115,7 +115,7 @@ def _demand(
             count * heap / most_heap,
         ]
     )
-    return Demand(
+    return TopologyRequests(
         topology,
         declared.priority,
         own[0],
@@ -172,7 +172,7 @@ def _merging_gain(between: FloatMatrix, inside: FloatVector, size: FloatMatrix) 
 
 
 @dataclass(frozen=True)
-class Fewest:
+class FewestMachines:
     """How many machines any plan needs, and which resource says so."""
 
     machines: int
@@ -183,19 +183,19 @@ class Fewest:
     possible: bool
 
 
-def fewest_machines(problem: Problem, wanted: list[Demand]) -> Fewest:
+def fewest_machines(problem: Problem, all_requests: list[TopologyRequests]) -> FewestMachines:
     """The largest machines that together hold the requests; no plan has fewer.
 
     A topology's workers are at least its heap over the heap of one, and each is charged the floor.
     """
     cluster = problem.cluster
     memory = cluster.per_type("memory_mb", np.inf)[cluster.type_of]
-    cpu, needed_cpu = cluster.usable_cpu, sum(d.total_cpu for d in wanted)
-    needed_memory = sum(d.total_memory for d in wanted)
+    cpu, needed_cpu = cluster.usable_cpu, sum(d.total_cpu for d in all_requests)
+    needed_memory = sum(d.total_memory for d in all_requests)
     by_cpu, by_memory = _enough(cpu, needed_cpu), _enough(memory, needed_memory)
     possible = cpu.sum() >= needed_cpu - _DUST and memory.sum() >= needed_memory - _DUST
     resource = "CPU" if by_cpu >= by_memory else "memory"
-    return Fewest(max(by_cpu, by_memory), resource, by_cpu, by_memory, bool(possible))
+    return FewestMachines(max(by_cpu, by_memory), resource, by_cpu, by_memory, bool(possible))
 
 
 def _enough(offered: FloatVector, needed: float) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 from penstock.evaluate.capacity import ROUNDING_POINTS
 from penstock.model.arrays import FloatVector, IntVector
 from penstock.model.problem import Problem
-from penstock.schedulers.penstock.requests.demand import Demand
+from penstock.schedulers.penstock.requests.topology_requests import TopologyRequests
 
 #: An executor that takes more than this part of the largest machine is placed before small ones,
 #: which fill what it leaves.
@@ -20,10 +20,10 @@ DUST = ROUNDING_POINTS / 2
 
 
 @dataclass(frozen=True)
-class Filled:
+class FilledMachine:
     """Workers of one topology on one machine: the components they hold; what room is then left."""
 
-    demand: Demand
+    requests: TopologyRequests
     machine: int
     workers: list[list[int]]
     cpu: float
@@ -36,7 +36,7 @@ class Filled:
 
 
 @dataclass
-class Ground:
+class FreeCapacity:
     """Free CPU points, MB and slots of every machine; shape (machines,)."""
 
     cpu: FloatVector
@@ -52,7 +52,7 @@ class Ground:
     floor: float
 
     @classmethod
-    def of(cls, problem: Problem) -> Ground:
+    def of(cls, problem: Problem) -> FreeCapacity:
         """The whole cluster."""
         cluster = problem.cluster
 
@@ -73,33 +73,33 @@ class Ground:
             floor=cluster.worker_min_cpu_points,
         )
 
-    def copy(self) -> Ground:
+    def copy(self) -> FreeCapacity:
         """The same room, to be used up separately."""
         return replace(
             self, cpu=self.cpu.copy(), memory=self.memory.copy(), slots=self.slots.copy()
         )
 
-    def take(self, step: Filled) -> None:
+    def take(self, step: FilledMachine) -> None:
         self.cpu[step.machine] = step.cpu
         self.memory[step.machine] = step.memory
         self.slots[step.machine] = step.slots
 
 
 @dataclass
-class Left:
+class UnplacedExecutors:
     """Executors of a topology still to be placed, by component."""
 
-    demand: Demand
+    requests: TopologyRequests
     counts: list[int]
 
     @classmethod
-    def all_of(cls, demand: Demand) -> Left:
-        return cls(demand, list(demand.counts))
+    def all_of(cls, requests: TopologyRequests) -> UnplacedExecutors:
+        return cls(requests, list(requests.counts))
 
-    def copy(self) -> Left:
-        return Left(self.demand, list(self.counts))
+    def copy(self) -> UnplacedExecutors:
+        return UnplacedExecutors(self.requests, list(self.counts))
 
-    def take(self, step: Filled) -> None:
+    def take(self, step: FilledMachine) -> None:
         for worker in step.workers:
             for component in worker:
                 self.counts[component] -= 1
@@ -118,7 +118,7 @@ class Left:
 
     @property
     def _large(self) -> list[int]:
-        share = self.demand.share
+        share = self.requests.share
         return [c for c, n in enumerate(self.counts) if n and share[c] > LARGE]
 
     def _total(self, values: tuple[float, ...]) -> float:
@@ -126,54 +126,56 @@ class Left:
 
     def needs(self, floor: float) -> tuple[float, float, int]:
         """CPU, memory and workers that all of it takes at least."""
-        demand = self.demand
-        workers = max(1, ceil(self._total(demand.heap) / demand.most_heap - 1e-9))
-        cpu = max(self._total(demand.cpu), workers * floor)
-        return cpu, self._total(demand.memory), workers
+        requests = self.requests
+        workers = max(1, ceil(self._total(requests.heap) / requests.most_heap - 1e-9))
+        cpu = max(self._total(requests.cpu), workers * floor)
+        return cpu, self._total(requests.memory), workers
 
-    def placed_part(self, rest: Left, cpu: float, memory: float) -> float:
+    def placed_part(self, rest: UnplacedExecutors, cpu: float, memory: float) -> float:
         """How much of the cluster's demand is placed once only ``rest`` is left."""
-        demand = self.demand
-        placed_cpu = self._total(demand.cpu) - rest._total(demand.cpu)
-        placed_memory = self._total(demand.memory) - rest._total(demand.memory)
+        requests = self.requests
+        placed_cpu = self._total(requests.cpu) - rest._total(requests.cpu)
+        placed_memory = self._total(requests.memory) - rest._total(requests.memory)
         return max(placed_cpu / max(cpu, 1e-12), placed_memory / max(memory, 1e-12))
 
     def large_that_fit(self, cpu: FloatVector, memory: FloatVector) -> FloatVector:
         """How many large executors each machine holds, by the largest of them."""
         if not self._large:
             return np.zeros(len(cpu))
-        demand = self.demand
-        c = max(self._large, key=lambda large: demand.share[large])
-        by_cpu = (cpu + DUST) / max(demand.cpu[c], 1e-12)
-        by_memory = (memory + DUST) / max(demand.memory[c], 1e-12)
+        requests = self.requests
+        c = max(self._large, key=lambda large: requests.share[large])
+        by_cpu = (cpu + DUST) / max(requests.cpu[c], 1e-12)
+        by_memory = (memory + DUST) / max(requests.memory[c], 1e-12)
         return np.minimum(np.floor(np.minimum(by_cpu, by_memory)), self.counts[c])
 
 
-def fill(ground: Ground, left: Left, machine: int, kept: tuple[float, float]) -> Filled:
-    """As much of a topology as the machine holds; ``left`` is counted down, ``ground`` is not.
+def fill(
+    free: FreeCapacity, left: UnplacedExecutors, machine: int, reserve: tuple[float, float]
+) -> FilledMachine:
+    """As much of a topology as the machine holds; ``left`` is counted down, ``free`` is not.
 
-    ``kept``: parts of the machine's CPU and memory that are not to be used.
+    ``reserve``: parts of the machine's CPU and memory that are not to be used.
     """
-    cpu_kept = kept[0] * float(ground.machine_cpu[machine]) if kept[0] else 0.0
-    memory_kept = kept[1] * float(ground.machine_memory[machine]) if kept[1] else 0.0
-    if np.isinf(memory_kept):
-        memory_kept = 0.0
+    cpu_reserve = reserve[0] * float(free.machine_cpu[machine]) if reserve[0] else 0.0
+    memory_reserve = reserve[1] * float(free.machine_memory[machine]) if reserve[1] else 0.0
+    if np.isinf(memory_reserve):
+        memory_reserve = 0.0
     room = _Room(
-        float(ground.cpu[machine]) - cpu_kept,
-        float(ground.memory[machine]) - memory_kept,
-        ground.floor,
-        float(ground.worker_cpu[machine]),
-        float(ground.worker_memory[machine]),
+        float(free.cpu[machine]) - cpu_reserve,
+        float(free.memory[machine]) - memory_reserve,
+        free.floor,
+        float(free.worker_cpu[machine]),
+        float(free.worker_memory[machine]),
     )
-    slots = int(ground.slots[machine])
+    slots = int(free.slots[machine])
     workers: list[list[int]] = []
     while slots > len(workers):
         worker = room.next_worker(left)
         if not worker:
             break
         workers.append(worker)
-    cpu, memory = room.cpu + cpu_kept, room.memory + memory_kept
-    return Filled(left.demand, machine, workers, cpu, memory, slots - len(workers))
+    cpu, memory = room.cpu + cpu_reserve, room.memory + memory_reserve
+    return FilledMachine(left.requests, machine, workers, cpu, memory, slots - len(workers))
 
 
 @dataclass
@@ -186,15 +188,15 @@ class _Room:
     worker_cpu: float
     worker_memory: float
 
-    def next_worker(self, left: Left) -> list[int]:
+    def next_worker(self, left: UnplacedExecutors) -> list[int]:
         """The components of one more worker's executors; empty if none fits."""
         cpu, memory = self.cpu - self.worker_cpu, self.memory - self.worker_memory
         held: list[int] = []
-        asked = charged = heap = 0.0
-        demand, counts, floor = left.demand, left.counts, self.floor
-        of_cpu, of_memory, of_heap = demand.cpu, demand.memory, demand.heap
-        most_heap = demand.most_heap + DUST
-        for group in demand.groups:
+        requested = charged = heap = 0.0
+        requests, counts, floor = left.requests, left.counts, self.floor
+        of_cpu, of_memory, of_heap = requests.cpu, requests.memory, requests.heap
+        most_heap = requests.most_heap + DUST
+        for group in requests.groups:
             fitting = [c for c in group if counts[c]]
             while fitting:
                 fitting = [
@@ -203,18 +205,18 @@ class _Room:
                     if counts[c]
                     and heap + of_heap[c] <= most_heap
                     and of_memory[c] <= memory + DUST
-                    and max(asked + of_cpu[c], floor) - charged <= cpu + DUST
+                    and max(requested + of_cpu[c], floor) - charged <= cpu + DUST
                 ]
                 if not fitting:
                     break
-                c = _next_component(demand, counts, fitting)
+                c = _next_component(requests, counts, fitting)
                 counts[c] -= 1
                 held.append(c)
-                asked += of_cpu[c]
+                requested += of_cpu[c]
                 heap += of_heap[c]
                 memory -= of_memory[c]
-                cpu -= max(asked, floor) - charged
-                charged = max(asked, floor)
+                cpu -= max(requested, floor) - charged
+                charged = max(requested, floor)
             # A group goes on in the next worker; only what completes one shares it with others.
             if held and any(counts[c] for c in group):
                 break
@@ -223,13 +225,13 @@ class _Room:
         return held
 
 
-def _next_component(demand: Demand, counts: list[int], fitting: list[int]) -> int:
+def _next_component(requests: TopologyRequests, counts: list[int], fitting: list[int]) -> int:
     """Large executors first, then the component that is most behind: a group goes in proportion."""
     best, most = fitting[0], -1.0
     for c in fitting:
-        behind = counts[c] / demand.counts[c]
-        if demand.share[c] > LARGE:
-            behind += 10.0 * demand.share[c]
+        behind = counts[c] / requests.counts[c]
+        if requests.share[c] > LARGE:
+            behind += 10.0 * requests.share[c]
         if behind > most + 1e-12:
             best, most = c, behind
     return best
