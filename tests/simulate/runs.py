@@ -6,7 +6,7 @@ from typing import Any
 
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
-from penstock.simulate.engine import Engine
+from penstock.simulate.engine import SimulationEngine
 from penstock.simulate.results import SimResult
 from penstock.simulate.scenario import Arrivals, Offered, Scenario, ServiceTime, Shape
 from penstock.simulate.simulate import simulate_placement
@@ -25,9 +25,11 @@ def simulated(problem: Problem, placement: Placement, scenario: Scenario, **how:
     return simulate_placement(problem, placement, scenario, **how)
 
 
-def ran(problem: Problem, placement: Placement, scenario: Scenario, seed: int = 0) -> Engine:
+def ran(
+    problem: Problem, placement: Placement, scenario: Scenario, seed: int = 0
+) -> SimulationEngine:
     """An engine at the end of a scenario without changes."""
-    engine = Engine(problem, placement, scenario, seed)
+    engine = SimulationEngine(problem, placement, scenario, seed)
     while not engine.advance(scenario.duration_s):
         pass
     return engine

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.model.strategies import placed
 
 from penstock.simulate.census import take_census
-from penstock.simulate.engine import Engine
+from penstock.simulate.engine import SimulationEngine
 from penstock.simulate.faults import bring_up, set_speed, take_down
 from penstock.simulate.scenario import Offered, Scenario, Selectivity, Shuffle, WhenFull
 
@@ -30,7 +30,7 @@ def scenarios(draw) -> Scenario:
     )
 
 
-def books(engine: Engine) -> None:
+def books(engine: SimulationEngine) -> None:
     """Counters, lists and tables agree."""
     world = engine.world
     census, instances = take_census(world), world.instances
@@ -64,7 +64,7 @@ def test_in_is_out_and_queued_and_dropped(case, scenario, seed):
     problem, placement = case
     if not len(placement):
         return
-    engine = Engine(problem, placement, scenario, seed)
+    engine = SimulationEngine(problem, placement, scenario, seed)
     machine = int(placement.machine[0])
     acts = {
         0.2: lambda w: set_speed(w, machine, 0.3),

@@ -12,7 +12,7 @@ from penstock.errors import InputError
 from penstock.simulate.patterns import Bursts, Steps, Wave, most_steps
 from penstock.simulate.scenario import Offered
 from penstock.simulate.variants import shortened
-from penstock.simulate.work import Work
+from penstock.simulate.work import SimulationWork
 
 
 def chain(e: float = 1.0, *, selectivity: float = 1.0, grouping: str = "shuffle"):
@@ -23,7 +23,7 @@ def chain(e: float = 1.0, *, selectivity: float = 1.0, grouping: str = "shuffle"
 
 def test_work_is_what_is_offered_at_every_component():
     """10/s for 10 s at a, and as many at b: 200 tuples, none of them waits."""
-    work = Work.of(*chain(), calm(10.0, 10.0))
+    work = SimulationWork.of(*chain(), calm(10.0, 10.0))
     assert work.tuples == pytest.approx(200.0)
     assert work.at_one_time == pytest.approx(2.0)
 
@@ -33,17 +33,17 @@ def test_work_of_a_pattern_follows_it():
     scenario = calm(10.0, 10.0)
     levels = Steps(((0.0, 1.0), (5.0, 3.0)))
     scenario = replace(scenario, offered=replace(scenario.offered, pattern=levels))
-    assert Work.of(*chain(), scenario).tuples == pytest.approx(400.0)
+    assert SimulationWork.of(*chain(), scenario).tuples == pytest.approx(400.0)
 
 
 def test_a_full_machine_handles_no_more_than_it_can():
     """b takes 1 point per tuple/s on 100 points, each of two at most 100/s: 200/s of 5,000/s."""
-    assert Work.of(*chain(), calm(5000.0, 1.0)).tuples == pytest.approx(5200.0)
+    assert SimulationWork.of(*chain(), calm(5000.0, 1.0)).tuples == pytest.approx(5200.0)
 
 
 def test_what_comes_of_one_tuple_at_once_counts_as_there_at_one_time():
     """2,000 copies to each of two instances."""
-    work = Work.of(*chain(selectivity=2000.0, grouping="all"), calm(1.0))
+    work = SimulationWork.of(*chain(selectivity=2000.0, grouping="all"), calm(1.0))
     assert work.at_one_time == pytest.approx(2 * 2000.0 * 2)
 
 

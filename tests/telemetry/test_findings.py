@@ -8,18 +8,18 @@ import pytest
 
 from penstock.errors import PenstockError
 from penstock.model.profile import Cost, Profile
-from penstock.telemetry.findings import Findings, Measured, NotReady
+from penstock.telemetry.findings import Measurement, NotReady, TableFindings
 from penstock.telemetry.quality import Quality
 
 PROFILE = Profile("p", (Cost("a", "M1", e=1.0, met=0.0),))
-NOTHING = Findings(
+NOTHING = TableFindings(
     fits=(), rows={}, streams=(), workers=(), memory_mb=(), machine_cpu_points=(), drift=(),
     not_ready=(),
 )  # fmt: skip
 
 
-def measured(profile: Profile | None, *missing: NotReady) -> Measured:
-    return Measured(
+def measured(profile: Profile | None, *missing: NotReady) -> Measurement:
+    return Measurement(
         profile, replace(NOTHING, not_ready=missing), Quality(0, 0, {}, {}, 0, 0, 1.0), ()
     )
 

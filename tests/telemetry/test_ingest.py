@@ -19,7 +19,7 @@ from penstock.model.telemetry import SAMPLE_FIELDS, Input, Output, Sample
 from penstock.telemetry.ingest import COLUMNS, from_columns, from_lines
 from penstock.telemetry.reasons import Reason
 from penstock.telemetry.schemas import RECORD
-from penstock_bench.synthetic.breakage_ways import WAYS, Good, Kind, to_line
+from penstock_bench.synthetic.defects import DEFECTS, DefectKind, Good, to_line
 
 pytestmark = pytest.mark.spark
 
@@ -80,9 +80,10 @@ def _broken() -> dict[bytes, tuple[str, str]]:
     """Reason and field by line. No two lines are alike, so a line says which one it is."""
     rng = np.random.default_rng(0)
     lines = {}
-    for number, way in enumerate(way for way in WAYS if way.kind is Kind.ALONE):
+    alone = [defect for defect in DEFECTS if defect.kind is DefectKind.ALONE]
+    for number, defect in enumerate(alone):
         source = to_line(good(task=1000 + number))
-        lines[way.spoil(Good(source, rng))] = (way.reason.value, way.field)
+        lines[defect.spoil(Good(source, rng))] = (defect.reason.value, defect.field)
     for line, reason, field in MORE_BROKEN:
         lines[line] = (reason.value, field)
     return lines

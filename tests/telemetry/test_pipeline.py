@@ -19,12 +19,12 @@ from penstock.errors import InputError
 from penstock.model.problem import build
 from penstock.model.telemetry import Counters, Input, Sample
 from penstock.telemetry.arrow_record import record_schema
-from penstock.telemetry.findings import Measured
+from penstock.telemetry.findings import Measurement
 from penstock.telemetry.pipeline import Pipeline
 from penstock.telemetry.source import SourceFormat, open_source
 from penstock.telemetry.store import Store
 from penstock_bench.synthetic import (
-    Faults,
+    InjectedFaults,
     Noise,
     Recording,
     Written,
@@ -69,7 +69,7 @@ def recording() -> Recording:
         by_task=True,
         worker_cpu_points=4.0,
         noise=Noise(cpu_relative=0.05, cpu_points=0.1, poisson=True),
-        faults=Faults(
+        faults=InjectedFaults(
             outliers=0.02, restarts=0.005, duplicates=0.05, out_of_order=0.2, late=0.05, lost=0.01
         ),
     )
@@ -77,7 +77,7 @@ def recording() -> Recording:
 
 @dataclass(frozen=True)
 class Result:
-    measured: Measured
+    measured: Measurement
     #: Rows by table, as values in a stable order.
     tables: dict[str, list[tuple[Any, ...]]]
 
@@ -95,7 +95,7 @@ COLUMNS = {
 }  # fmt: skip
 
 
-def result(pipeline: Pipeline, measured: Measured) -> Result:
+def result(pipeline: Pipeline, measured: Measurement) -> Result:
     """The tables, read without Spark: it takes a second for each of them."""
     store = pipeline.store
     manifest = store.manifest()
@@ -251,9 +251,9 @@ def test_following_the_files_as_they_come_ends_with_the_same_tables(
     for path in waiting[:1]:
         shutil.copy(path, folder)
     pipeline = Pipeline(spark, Store(spark, str(tmp_path / "store")))
-    seen: list[Measured] = []
+    seen: list[Measurement] = []
 
-    def refreshed(measured: Measured) -> None:
+    def refreshed(measured: Measurement) -> None:
         seen.append(measured)
         if len(seen) == 1:
             for path in waiting[1:]:

@@ -40,7 +40,7 @@ from penstock.report.text import (
     plan_view,
 )
 from penstock.simulate.compiled import has_numba
-from penstock.telemetry.findings import Measured
+from penstock.telemetry.findings import Measurement
 
 if TYPE_CHECKING:
     from penstock.engines.spark.runner import Batch
@@ -145,7 +145,7 @@ def _run(spark: Any, graph: Topology, folder: Path, *, goes_on: bool = False) ->
     return seen
 
 
-def _measure(spark: Any, folder: Path) -> Measured:
+def _measure(spark: Any, folder: Path) -> Measurement:
     from penstock.telemetry.clean import Settings
     from penstock.telemetry.pipeline import build_profile
     from penstock.telemetry.source import open_source
@@ -155,11 +155,11 @@ def _measure(spark: Any, folder: Path) -> Measured:
     return build_profile(spark, source, Settings(warm_up_s=_WARM_UP_S), progress=say)
 
 
-def _missing(found: Measured) -> list[str]:
+def _missing(found: Measurement) -> list[str]:
     return [f"{missing.row} is not known yet: {missing.why}" for missing in found.not_ready]
 
 
-def _whole_profile(found: Measured) -> Profile:
+def _whole_profile(found: Measurement) -> Profile:
     try:
         return found.whole_profile()
     except PenstockError as error:

@@ -12,9 +12,9 @@ from penstock.errors import InputError
 
 if TYPE_CHECKING:
     from penstock.model.profile import Profile
-    from penstock.telemetry.findings import Measured
+    from penstock.telemetry.findings import Measurement
     from penstock.telemetry.pipeline import Pipeline
-    from penstock.telemetry.source import Source
+    from penstock.telemetry.source import RecordSource
 
 
 @dataclass(frozen=True)
@@ -26,17 +26,19 @@ class Following:
     baseline: Profile | None
     name: str
     #: Keeps what there is after each batch.
-    write: Callable[[Measured], None]
+    write: Callable[[Measurement], None]
 
 
-def follow(pipeline: Pipeline, source: Source, how: Following) -> tuple[Measured | None, Stop]:
+def follow(
+    pipeline: Pipeline, source: RecordSource, how: Following
+) -> tuple[Measurement | None, Stop]:
     """What is known when the time is up or a signal came, and what ended it.
 
     Without a single record there is nothing to write: an error if the time was up.
     """
-    newest: list[Measured] = []
+    newest: list[Measurement] = []
 
-    def refreshed(measured: Measured) -> None:
+    def refreshed(measured: Measurement) -> None:
         newest[:] = [measured]
         say(_in_short(measured))
         how.write(measured)
@@ -61,7 +63,7 @@ def follow(pipeline: Pipeline, source: Source, how: Following) -> tuple[Measured
     )
 
 
-def _in_short(measured: Measured) -> str:
+def _in_short(measured: Measurement) -> str:
     quality = measured.quality
     return (
         f"{quality.records_in:,} records, {quality.costs_known} of {quality.costs_seen} costs "

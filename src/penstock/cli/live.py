@@ -29,7 +29,7 @@ from penstock.telemetry.writer_lock import writing_to
 
 if TYPE_CHECKING:
     from penstock.change.history import Outcome
-    from penstock.telemetry.findings import Measured
+    from penstock.telemetry.findings import Measurement
     from penstock.telemetry.pipeline import Pipeline
     from penstock.telemetry.selection import Lot
 
@@ -181,7 +181,7 @@ def measured_now(snapshot: Snapshot, fresh: Fresh, history: Path | None = None) 
         return _ready(found, snapshot)
 
 
-def _ready(found: Measured, snapshot: Snapshot) -> Profile:
+def _ready(found: Measurement, snapshot: Snapshot) -> Profile:
     """The profile, if it has all that planning these topologies on these machines takes."""
     used = {machine.type for machine in snapshot.cluster.machines}
     wanted = {

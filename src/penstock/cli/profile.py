@@ -31,9 +31,9 @@ from penstock.report.measured import measured_to_dict, measured_view
 from penstock.telemetry.writer_lock import writing_to
 
 if TYPE_CHECKING:
-    from penstock.telemetry.findings import Measured
+    from penstock.telemetry.findings import Measurement
     from penstock.telemetry.pipeline import Pipeline
-    from penstock.telemetry.source import Source, SourceFormat
+    from penstock.telemetry.source import RecordSource, SourceFormat
 
 #: Read whole by Python; everything else streams through Spark.
 _STORM_REST, _STORM_REGISTRY = "storm-rest", "storm-registry"
@@ -216,7 +216,7 @@ def _take_in_storm(pipeline: Pipeline, source: str, named: str) -> None:
     pipeline.take_in_samples(samples, path.name)
 
 
-def _opened(pipeline: Pipeline, source: str, named: str | None) -> Source:
+def _opened(pipeline: Pipeline, source: str, named: str | None) -> RecordSource:
     from penstock.telemetry.source import open_source
 
     return open_source(pipeline.spark, _location(source), _format(named))
@@ -247,16 +247,16 @@ class _Output:
     partial: bool
     as_json: bool
 
-    def is_ready(self, found: Measured) -> bool:
+    def is_ready(self, found: Measurement) -> bool:
         return found.profile is not None and (self.partial or not found.not_ready)
 
-    def write(self, found: Measured, *, is_printed: bool = False) -> None:
+    def write(self, found: Measurement, *, is_printed: bool = False) -> None:
         if self.out and found.profile is not None and self.is_ready(found):
             is_yaml = self.out.suffix.lower() in (".yaml", ".yml")
             text = dumps(found.profile, json=not is_yaml)
             write_file(self.out, text, is_printed=is_printed)
 
-    def present(self, found: Measured) -> int:
+    def present(self, found: Measurement) -> int:
         """Show what was found and write the profile; the exit code."""
         if self.as_json:
             write_json(measured_to_dict(found))
@@ -271,7 +271,7 @@ class _Output:
         return EXIT_DONE
 
 
-def _refusal(found: Measured) -> str:
+def _refusal(found: Measurement) -> str:
     if not found.quality.records_in:
         return "not ready: no records found"
     if not found.quality.kept:

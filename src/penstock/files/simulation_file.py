@@ -13,7 +13,7 @@ from pydantic import ConfigDict, Field
 from penstock.errors import InputError
 from penstock.files.document import Document
 from penstock.files.schema import FileModel, NotNegative, Strict, Version, check_file
-from penstock.simulate.measured import Measured
+from penstock.simulate.measured import MeasuredInterval
 from penstock.simulate.results import SimResult, number_or_none
 from penstock.simulate.scenario import CutOff, Down, Replace
 
@@ -224,7 +224,7 @@ def _changes(result: SimResult) -> list[tuple[float, str]]:
 _LEAST = 1e-15
 
 
-def _moment(one: Measured) -> dict[str, object]:
+def _moment(one: MeasuredInterval) -> dict[str, object]:
     found: dict[str, object] = json_value(
         {
             "from_s": one.from_s,

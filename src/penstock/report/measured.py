@@ -12,8 +12,8 @@ from penstock.files.answer_formats import answer_head
 from penstock.files.profile_file import profile_to_dict
 from penstock.model.profile import Cost, Profile
 from penstock.planning.numbers import UNKNOWN, percent, plain, rate
-from penstock.telemetry.drift import Drift
-from penstock.telemetry.findings import Measured
+from penstock.telemetry.drift import CostDrift
+from penstock.telemetry.findings import Measurement
 from penstock.telemetry.quality import Quality
 
 #: ± this many standard errors is a 95 % interval.
@@ -21,7 +21,7 @@ _INTERVAL = 1.96
 _MOST_ROWS = 40
 
 
-def measured_view(found: Measured) -> RenderableType:
+def measured_view(found: Measurement) -> RenderableType:
     """The profile with its error bars, what is not ready, and how good the data is."""
     parts: list[RenderableType] = []
     if found.profile is not None:
@@ -103,7 +103,7 @@ def _workers(profile: Profile) -> Text:
     return Text(f"A worker process costs, beside its tasks, CPU points: {', '.join(each)}")
 
 
-def _not_ready(found: Measured) -> Table:
+def _not_ready(found: Measurement) -> Table:
     table = _table("component", "machine type", "why, and what helps")
     for missing in found.not_ready[:_MOST_ROWS]:
         table.add_row(missing.row, missing.machine_type, missing.why)
@@ -132,7 +132,7 @@ def _quality(quality: Quality) -> Table:
     return grid
 
 
-def _drift(moved: Sequence[Drift]) -> Table:
+def _drift(moved: Sequence[CostDrift]) -> Table:
     table = _table("what", "machine type", "measure")
     for column in ("before", "after", "change", "sure"):
         table.add_column(column, justify="right")
@@ -157,7 +157,7 @@ def _hidden(table: Table, total: int) -> None:
         table.add_row(f"… {total - _MOST_ROWS} more")
 
 
-def measured_to_dict(found: Measured) -> dict[str, object]:
+def measured_to_dict(found: Measurement) -> dict[str, object]:
     """The same as JSON has it."""
     return {
         **answer_head("measured"),

@@ -17,7 +17,7 @@ from penstock.model.topology import Grouping, Topology
 
 
 @dataclass(frozen=True)
-class Traffic:
+class ComponentTraffic:
     """Tuples/s from component to component, (components, components), and where it is from."""
 
     between: FloatMatrix
@@ -29,14 +29,14 @@ class Traffic:
         return self.between / (instances[:, None] * instances[None, :])
 
 
-def traffic_between(problem: Problem, counts: Sequence[int]) -> Traffic:
+def traffic_between(problem: Problem, counts: Sequence[int]) -> ComponentTraffic:
     """Measured traffic where every stream has it, else what the rate model says."""
     size = len(problem.components)
     between = np.zeros((size, size))
     if problem.streams and all(stream.tuples_per_s is not None for stream in problem.streams):
         for stream in problem.streams:
             between[stream.source, stream.target] += stream.tuples_per_s or 0.0
-        return Traffic(between, "traffic as measured")
+        return ComponentTraffic(between, "traffic as measured")
     notes = ["traffic from the rate model, not measured"]
     for topology, first in zip(problem.topologies, problem.first_component, strict=True):
         if topology.order is None:
@@ -49,7 +49,7 @@ def traffic_between(problem: Problem, counts: Sequence[int]) -> Traffic:
                     copies = problem.components[stream.target].tasks or counts[stream.target]
                 sent = rates[stream.source - first] * stream.selectivity * copies
                 between[stream.source, stream.target] += sent
-    return Traffic(between, "; ".join(notes))
+    return ComponentTraffic(between, "; ".join(notes))
 
 
 def _rates(problem: Problem, topology: Topology, first: int) -> list[float]:

@@ -15,9 +15,9 @@ from penstock.simulate.replacement import check_fits, replace_placement
 from penstock.simulate.scenario import Change, CutOff, Down, Replace, Scenario, Slow
 
 if TYPE_CHECKING:
-    from penstock.simulate.engine import Engine
+    from penstock.simulate.engine import SimulationEngine
 
-Act = Callable[["Engine"], None]
+Act = Callable[["SimulationEngine"], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +101,11 @@ def _up(machine: int) -> Act:
 def _cut(problem: Problem, rack: str, cut: bool) -> Act:
     numbers = [m for m, machine in enumerate(problem.cluster.machines) if machine.rack == rack]
 
-    def act(engine: Engine) -> None:
+    def act(engine: SimulationEngine) -> None:
         engine.world.machines["cut_off"][numbers] = cut
 
     return act
 
 
-def _pause(engine: Engine) -> None:
+def _pause(engine: SimulationEngine) -> None:
     engine.world.record["paused"] = 1

@@ -17,10 +17,10 @@ from penstock.simulate.calendar import set_clock
 from penstock.simulate.changes import check_changes, moments
 from penstock.simulate.generator import exponential, uniform
 from penstock.simulate.kernel import NO_ROOM, REACHED, due_after, run_until
-from penstock.simulate.looks import Carried, look
 from penstock.simulate.network import build_network
 from penstock.simulate.offered import offered_rates
-from penstock.simulate.samples import Sample, Samples
+from penstock.simulate.samples import CounterSample, Samples
+from penstock.simulate.sampling import Carried, look
 from penstock.simulate.scenario import Arrivals, Scenario
 from penstock.simulate.work import MOST_TUPLES
 from penstock.simulate.world import build_world, make_room
@@ -41,8 +41,8 @@ def run(
     stop: Callable[[], bool] = lambda: False,
 ) -> Samples:
     """What happened, at every look; ends early, with what there is, when asked to stop."""
-    engine = Engine(problem, placement, scenario, seed, most_tuples)
-    looks: list[Sample] = [look(engine.world, engine.carried)]
+    engine = SimulationEngine(problem, placement, scenario, seed, most_tuples)
+    looks: list[CounterSample] = [look(engine.world, engine.carried)]
     stopped = False
     for moment in moments(problem, scenario):
         while not stopped and not engine.advance(moment.at_s):
@@ -61,7 +61,7 @@ def run(
     return Samples(problem, scenario, tuple(looks), stopped and ended)
 
 
-class Engine:
+class SimulationEngine:
     """The world of one run and what is needed to change it."""
 
     def __init__(

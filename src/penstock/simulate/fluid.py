@@ -30,7 +30,7 @@ from penstock.model.placement import Placement
 from penstock.model.problem import Problem
 from penstock.model.topology import Grouping
 from penstock.simulate.offered import offered_rates
-from penstock.simulate.samples import Sample, Samples
+from penstock.simulate.samples import CounterSample, Samples
 from penstock.simulate.scenario import Down, Scenario, Slow, WhenFull
 from penstock.simulate.sharing_fluid import share_by_need
 from penstock.simulate.work import MOST_TUPLES, require_few_steps, require_short_fluid
@@ -192,7 +192,7 @@ class Fluid:
         self.queue[here] = self.mass[here] = 0.0
         self.speed[machine] = 0.0
 
-    def look(self, now_s: float, steps: int) -> Sample:
+    def look(self, now_s: float, steps: int) -> CounterSample:
         size = len(self.problem.components)
         component: IntVector = self.placement.component
 
@@ -206,7 +206,7 @@ class Fluid:
         none = np.zeros(topologies)
         unit = float(sum_by(self.topology, self.share, topologies).sum())
         part = float(self.done[spout].sum()) / unit if unit else 0.0
-        return Sample(
+        return CounterSample(
             time_s=now_s,
             events=steps,
             components={

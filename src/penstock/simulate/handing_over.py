@@ -14,7 +14,7 @@ from penstock.simulate.latency_bucket import bucket
 from penstock.simulate.queueing import deal_again, enqueue, lose, start_free
 from penstock.simulate.records import Phase
 from penstock.simulate.roots import let_go
-from penstock.simulate.routing import Way, choose, hop_class
+from penstock.simulate.routing import RouteChoice, choose, hop_class
 from penstock.simulate.sharing import occupy
 from penstock.simulate.tables import (
     hop_at,
@@ -36,7 +36,7 @@ _FINISHED = int(Phase.FINISHED)
 _SENDING = int(Phase.SENDING)
 _DELIVERING = int(Phase.DELIVERING)
 _WAITING = int(Phase.WAITING)
-_ALL = int(Way.ALL)
+_ALL = int(RouteChoice.ALL)
 
 
 @compiled
@@ -67,7 +67,7 @@ def _send_results(w, s):
     for r in range(instance.first_route, instance.first_route + instance.routes):
         route = route_at(w.routes, r)
         for _ in range(_how_many(w, r, i)):
-            if route.way == _ALL:
+            if route.choice == _ALL:
                 for k in range(route.first, route.first + route.count):
                     remote += _put_out(w, s, target_at(w.targets, k).instance, root, route.stream)
             else:

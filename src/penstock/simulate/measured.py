@@ -11,7 +11,7 @@ from penstock.model.arrays import FloatVector
 from penstock.model.cluster import Hop
 from penstock.simulate.histogram import percentile_s
 from penstock.simulate.latency import PERCENTILES, is_told, latency_of
-from penstock.simulate.samples import Sample, Samples
+from penstock.simulate.samples import CounterSample, Samples
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class HopFigures:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredInterval:
     """One stretch of time."""
 
     from_s: float
@@ -91,14 +91,14 @@ class Measured:
         return sum(t.completed_per_s for t in self.topologies)
 
 
-def measure(samples: Samples, first: int, last: int) -> Measured:
+def measure(samples: Samples, first: int, last: int) -> MeasuredInterval:
     """What happened between the looks of these numbers."""
     a, b = samples.looks[first], samples.looks[last]
     seconds = b.time_s - a.time_s
     histogram, ages = samples.histogram(first, last), samples.ages(last)
     components = _components(samples, a, b, seconds, histogram)
     counts = samples.problem.counts_for_throughput.tolist()
-    return Measured(
+    return MeasuredInterval(
         from_s=a.time_s,
         until_s=b.time_s,
         topologies=_topologies(samples, a, b, histogram, ages),
@@ -113,7 +113,7 @@ def measure(samples: Samples, first: int, last: int) -> Measured:
 
 
 def _topologies(
-    samples: Samples, a: Sample, b: Sample, histogram: np.ndarray, ages: np.ndarray
+    samples: Samples, a: CounterSample, b: CounterSample, histogram: np.ndarray, ages: np.ndarray
 ) -> tuple[TopologyFigures, ...]:
     batch, components = samples.scenario.tuples_per_batch, len(samples.problem.components)
     seconds = b.time_s - a.time_s
@@ -147,7 +147,7 @@ def _topologies(
 
 
 def _components(
-    samples: Samples, a: Sample, b: Sample, seconds: float, histogram: np.ndarray
+    samples: Samples, a: CounterSample, b: CounterSample, seconds: float, histogram: np.ndarray
 ) -> tuple[ComponentFigures, ...]:
     batch = samples.scenario.tuples_per_batch
     grown = {name: b.components[name] - a.components[name] for name in b.components}
@@ -166,20 +166,26 @@ def _components(
     )
 
 
-def _machines(samples: Samples, a: Sample, b: Sample, seconds: float) -> tuple[MachineFigures, ...]:
+def _machines(
+    samples: Samples, a: CounterSample, b: CounterSample, seconds: float
+) -> tuple[MachineFigures, ...]:
     used = utilisation(samples, a, b, seconds)
     machines = samples.problem.cluster.machines
     return tuple(MachineFigures(m.name, float(u)) for m, u in zip(machines, used, strict=True))
 
 
-def utilisation(samples: Samples, a: Sample, b: Sample, seconds: float) -> FloatVector:
+def utilisation(
+    samples: Samples, a: CounterSample, b: CounterSample, seconds: float
+) -> FloatVector:
     """Part of each machine's CPU in use between two looks, shape (machines,)."""
     cluster = samples.problem.cluster
     capacity = cluster.per_type("cpu_points")[cluster.type_of]
     return np.asarray((b.cpu_points_s - a.cpu_points_s) / (seconds * capacity))
 
 
-def _network(samples: Samples, a: Sample, b: Sample, seconds: float) -> tuple[HopFigures, ...]:
+def _network(
+    samples: Samples, a: CounterSample, b: CounterSample, seconds: float
+) -> tuple[HopFigures, ...]:
     batch = samples.scenario.tuples_per_batch
     return tuple(
         HopFigures(
@@ -192,7 +198,7 @@ def _network(samples: Samples, a: Sample, b: Sample, seconds: float) -> tuple[Ho
     )
 
 
-def _watts(samples: Samples, a: Sample, b: Sample, seconds: float) -> float | None:
+def _watts(samples: Samples, a: CounterSample, b: CounterSample, seconds: float) -> float | None:
     """As the cost model has it: machines in use, linear between idle and full."""
     cluster = samples.problem.cluster
     used = utilisation(samples, a, b, seconds)

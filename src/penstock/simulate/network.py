@@ -29,7 +29,7 @@ from penstock.simulate.records import (
     TARGET,
     Records,
 )
-from penstock.simulate.routing import MOST_WEIGHT, Way, cumulative
+from penstock.simulate.routing import MOST_WEIGHT, RouteChoice, cumulative
 from penstock.simulate.scenario import Arrivals, Scenario, Sharing, Shuffle
 
 UNLIMITED = np.iinfo(np.int64).max // 4
@@ -37,7 +37,7 @@ _BYTES_PER_MEGABIT = 1e6 / 8
 
 
 @dataclass(frozen=True)
-class Network:
+class SimulatedNetwork:
     """The parts of the engine's world that depend on the placement."""
 
     capacity: Capacity
@@ -75,14 +75,14 @@ class _Tables:
 
 def build_network(
     problem: Problem, placement: Placement, scenario: Scenario, rng: np.random.Generator
-) -> Network:
+) -> SimulatedNetwork:
     """Records of a placement, in the state in which nothing has happened yet."""
     planned = capacity(problem, placement)
     servers, instances = _threads(problem, placement, planned, scenario)
     tables = _Tables([], [])
     routes, fan_out = _routes(problem, placement, instances, scenario, tables, rng)
     sources, rate = _sources(problem, placement, planned, scenario)
-    return Network(
+    return SimulatedNetwork(
         capacity=planned,
         servers=servers,
         instances=instances,
@@ -209,13 +209,13 @@ class _Divided:
         return not bool(np.isnan(self.shares[0]))
 
     @property
-    def way(self) -> Way:
+    def choice(self) -> RouteChoice:
         if self.stream.grouping is Grouping.ALL:
-            return Way.ALL
+            return RouteChoice.ALL
         if self.stream.grouping is Grouping.FIELDS:
-            return Way.RANDOM
+            return RouteChoice.RANDOM
         follows = self.stream.grouping in FOLLOWS_SHARES and self.has_shares
-        return Way.SHARES if follows else Way.TURN
+        return RouteChoice.SHARES if follows else RouteChoice.TURN
 
 
 def _divided(problem: Problem, placement: Placement, c: int, starts: IntVector) -> list[_Divided]:
@@ -254,32 +254,34 @@ def _routes(
             instances[i]["first_route"], instances[i]["routes"] = len(rows), len(leaving)
             for d in leaving:
                 if load_aware and d.is_shuffle:
-                    route = (Way.LOAD_AWARE, *tables.add(d.targets, cumulative(d.parts)))
+                    route = (RouteChoice.LOAD_AWARE, *tables.add(d.targets, cumulative(d.parts)))
                 else:
                     route = _local_route(d, worker, i, tables, rng) or common[d.number]
                 rows.append((d.number, int(route[0]), *route[1:]))
         copies = [d.parts.sum() * np.ceil(d.stream.selectivity) for d in leaving]
         fan_out = max(fan_out, round(sum(copies)))
     routes = np.zeros(len(rows), ROUTE)
-    for record, (stream, way, first, count) in zip(routes, rows, strict=True):
-        record["way"], record["stream"] = way, stream
+    for record, (stream, choice, first, count) in zip(routes, rows, strict=True):
+        record["choice"], record["stream"] = choice, stream
         record["first"], record["count"] = first, count
         record["cursor"], record["offset"] = rng.integers(count), rng.random()
         record["credit"] = rng.random()
     return routes, fan_out
 
 
-def _common_route(d: _Divided, tables: _Tables, rng: np.random.Generator) -> tuple[Way, int, int]:
+def _common_route(
+    d: _Divided, tables: _Tables, rng: np.random.Generator
+) -> tuple[RouteChoice, int, int]:
     """Way and targets of a stream for all who send it."""
-    if d.way in (Way.SHARES, Way.RANDOM):
-        return (d.way, *tables.add(d.targets, cumulative(d.parts)))
-    table = _in_turn(d.targets, d.parts, 1 if d.way is Way.ALL else d.tasks, rng)
-    return (d.way, *tables.add(table, np.ones(len(table))))
+    if d.choice in (RouteChoice.SHARES, RouteChoice.RANDOM):
+        return (d.choice, *tables.add(d.targets, cumulative(d.parts)))
+    table = _in_turn(d.targets, d.parts, 1 if d.choice is RouteChoice.ALL else d.tasks, rng)
+    return (d.choice, *tables.add(table, np.ones(len(table))))
 
 
 def _local_route(
     d: _Divided, worker: IntVector, sender: int, tables: _Tables, rng: np.random.Generator
-) -> tuple[Way, int, int] | None:
+) -> tuple[RouteChoice, int, int] | None:
     """Local-or-shuffle: the targets in the sender's process, where there are any."""
     if d.stream.grouping is not Grouping.LOCAL_OR_SHUFFLE:
         return None
@@ -287,7 +289,7 @@ def _local_route(
     if not near.any():
         return None
     table = _in_turn(d.targets[near], d.parts[near], d.tasks, rng)
-    return (Way.TURN, *tables.add(table, np.ones(len(table))))
+    return (RouteChoice.TURN, *tables.add(table, np.ones(len(table))))
 
 
 def _in_turn(

@@ -92,7 +92,7 @@ INSTANCE = _record(
 
 #: How one instance sends one stream.
 ROUTE = _record(
-    ("way", _I),
+    ("choice", _I),
     ("stream", _I),
     ("first", _I),  # its part of the table of targets
     ("count", _I),

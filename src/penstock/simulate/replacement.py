@@ -16,7 +16,7 @@ from penstock.model.plan import Plan
 from penstock.model.problem import Problem
 from penstock.simulate.calendar import set_clock
 from penstock.simulate.faults import lose_everything
-from penstock.simulate.network import Network, build_network
+from penstock.simulate.network import SimulatedNetwork, build_network
 from penstock.simulate.queueing import start_free
 from penstock.simulate.roots import set_timeout
 from penstock.simulate.routing import REFRESH_S
@@ -24,7 +24,7 @@ from penstock.simulate.scenario import Shuffle
 from penstock.simulate.world import World, make_room, placed_tables, set_needs
 
 if TYPE_CHECKING:
-    from penstock.simulate.engine import Engine
+    from penstock.simulate.engine import SimulationEngine
 
 
 def check_fits(problem: Problem, plan: Plan) -> None:
@@ -39,7 +39,7 @@ def check_fits(problem: Problem, plan: Plan) -> None:
         raise InputError(*findings)
 
 
-def replace_placement(engine: Engine, plan: Plan) -> None:
+def replace_placement(engine: SimulationEngine, plan: Plan) -> None:
     """Start the new placement; spouts may emit again."""
     world, problem = engine.world, engine.problem
     record = world.record
@@ -104,7 +104,7 @@ def _move_roots(world: World, old_component: np.ndarray) -> None:
             r = int(root["next"])
 
 
-def _deal_waiting(world: World, network: Network, waiting: dict[int, list[int]]) -> None:
+def _deal_waiting(world: World, network: SimulatedNetwork, waiting: dict[int, list[int]]) -> None:
     """Give what waits at the sources to the new instances in turn, as their queues."""
     instances, nodes = world.instances, world.nodes
     for component, queue in waiting.items():

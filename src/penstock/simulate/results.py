@@ -12,7 +12,7 @@ import numpy as np
 from penstock.model.arrays import FloatVector
 from penstock.model.problem import Problem
 from penstock.simulate.intervals import BATCHES, Interval, interval
-from penstock.simulate.measured import Measured, measure, utilisation
+from penstock.simulate.measured import MeasuredInterval, measure, utilisation
 from penstock.simulate.samples import Samples
 from penstock.simulate.scenario import Scenario
 from penstock.simulate.warmup import looks_to_cut, most_looks_to_cut
@@ -87,12 +87,12 @@ class SimResult:
         return self.runs[0].looks[self.first_look].time_s
 
     @cached_property
-    def each(self) -> tuple[Measured, ...]:
+    def each(self) -> tuple[MeasuredInterval, ...]:
         """What each run measured."""
         return tuple(measure(run, self.first_look, len(run.looks) - 1) for run in self.runs)
 
     @cached_property
-    def measured(self) -> Measured:
+    def measured(self) -> MeasuredInterval:
         """The first run; with several, see :attr:`intervals` for all of them together."""
         return self.each[0]
 
@@ -111,7 +111,7 @@ class SimResult:
             intervals[path] = Interval(mean, spread.half_width)
         return intervals
 
-    def _batches(self) -> list[Measured]:
+    def _batches(self) -> list[MeasuredInterval]:
         run = self.runs[0]
         looks = np.linspace(self.first_look, len(run.looks) - 1, BATCHES + 1).round().astype(int)
         ends = np.unique(looks)
@@ -154,7 +154,7 @@ class SimResult:
         return any(run.stopped for run in self.runs)
 
     @cached_property
-    def over_time(self) -> tuple[Measured, ...]:
+    def over_time(self) -> tuple[MeasuredInterval, ...]:
         """The first run from look to look."""
         run = self.runs[0]
         return tuple(measure(run, k, k + 1) for k in range(len(run.looks) - 1))
@@ -167,7 +167,7 @@ class SimResult:
         return np.array([utilisation(run, a, b, b.time_s - a.time_s) for a, b in pairs])
 
 
-def figures_of(measured: Measured) -> dict[str, float]:
+def figures_of(measured: MeasuredInterval) -> dict[str, float]:
     """Every figure of a stretch of time by its path."""
     figures = {
         "completed_per_s": measured.completed_per_s,

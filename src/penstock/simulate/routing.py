@@ -27,7 +27,7 @@ _GAIN, _LOSS = 1, 10
 _WIDER, _NARROWER = 0.8, 0.2
 
 
-class Way(IntEnum):
+class RouteChoice(IntEnum):
     """How a route chooses among its targets."""
 
     TURN = 0
@@ -37,8 +37,8 @@ class Way(IntEnum):
     LOAD_AWARE = 4
 
 
-_TURN, _SHARES = int(Way.TURN), int(Way.SHARES)
-_LOAD_AWARE = int(Way.LOAD_AWARE)
+_TURN, _SHARES = int(RouteChoice.TURN), int(RouteChoice.SHARES)
+_LOAD_AWARE = int(RouteChoice.LOAD_AWARE)
 
 
 @compiled
@@ -58,11 +58,11 @@ def find(table, first, count, value):
 def choose(w, r, row):
     """The instance a tuple goes to; not for routes to all."""
     route = route_at(w.routes, r)
-    if route.way == _TURN:
+    if route.choice == _TURN:
         at = route.cursor + 1
         route.cursor = at if at < route.count else 0
         return target_at(w.targets, route.first + route.cursor).instance
-    if route.way == _SHARES:
+    if route.choice == _SHARES:
         route.cursor += 1
         value = (route.offset + route.cursor * GOLDEN) % 1.0
     else:
@@ -151,7 +151,7 @@ def refresh_all(w):
     for i in range(w.instance_count):
         instance = instance_at(w.instances, i)
         for r in range(instance.first_route, instance.first_route + instance.routes):
-            if route_at(w.routes, r).way == _LOAD_AWARE:
+            if route_at(w.routes, r).choice == _LOAD_AWARE:
                 refresh_load_aware(w, i, r)
 
 

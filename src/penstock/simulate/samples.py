@@ -18,7 +18,7 @@ Counts: TypeAlias = NDArray[Any]
 
 
 @dataclass(frozen=True)
-class Sample:
+class CounterSample:
     """Counters at one time: by component, by topology, by machine, by hop."""
 
     time_s: float
@@ -45,7 +45,7 @@ class Samples:
 
     problem: Problem
     scenario: Scenario
-    looks: tuple[Sample, ...]
+    looks: tuple[CounterSample, ...]
     stopped: bool
 
     def histogram(self, first: int, last: int) -> IntMatrix:

@@ -31,7 +31,7 @@ _PER_STEP, _PER_FLUID_INSTANCE = 400.0, 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class SimulationWork:
     """What simulating a placement once takes."""
 
     tuples: float
@@ -39,7 +39,7 @@ class Work:
     at_one_time: float
 
     @classmethod
-    def of(cls, problem: Problem, placement: Placement, scenario: Scenario) -> Work:
+    def of(cls, problem: Problem, placement: Placement, scenario: Scenario) -> SimulationWork:
         """Of the engine."""
         judged = capacity(problem, placement)
         batch = scenario.tuples_per_batch
@@ -66,7 +66,7 @@ def require_affordable(
 ) -> None:
     """Refuse a simulation that would take too long or too much memory, with what would help."""
     require_few_steps(scenario)
-    work = Work.of(problem, placement, scenario)
+    work = SimulationWork.of(problem, placement, scenario)
     if work.tuples * runs > most_tuples:
         raise TooMuchWorkError(
             f"some {work.tuples * runs:.2g} tuples to handle, at most {most_tuples:.2g} are "

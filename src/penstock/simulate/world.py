@@ -12,7 +12,7 @@ from penstock.simulate.calendar import NEVER
 from penstock.simulate.generator import generators
 from penstock.simulate.histogram import BUCKETS
 from penstock.simulate.network import (
-    Network,
+    SimulatedNetwork,
     machine_records,
     machine_room,
     stream_records,
@@ -80,7 +80,7 @@ class World:
 
 def build_world(
     problem: Problem,
-    network: Network,
+    network: SimulatedNetwork,
     scenario: Scenario,
     rates: tuple[FloatMatrix, FloatMatrix],
     seed: np.random.SeedSequence,
@@ -119,7 +119,7 @@ def build_world(
 
 def placed_tables(
     problem: Problem,
-    network: Network,
+    network: SimulatedNetwork,
     scenario: Scenario,
     machines: Records,
     seed: np.random.SeedSequence,
@@ -187,7 +187,7 @@ def _linked(kind: np.dtype[np.void], size: int) -> Records:
     return records
 
 
-def set_needs(world: World, network: Network) -> None:
+def set_needs(world: World, network: SimulatedNetwork) -> None:
     """How many free records one step of the loop may need."""
     # What one thread puts out, and a new tuple at a source for each of them that is lost.
     world.record["most_new_nodes"] = 2 * network.fan_out + 4

@@ -42,7 +42,7 @@ _AHEAD_MS = 86_400_000
 
 
 @dataclass(frozen=True)
-class Check:
+class RecordCheck:
     """What is wrong with a record when ``fails`` is true."""
 
     fails: Column
@@ -115,30 +115,30 @@ def _entries_sound(f: SampleField, entries: Column) -> Column:
     return sound
 
 
-def scalar_checks(value: Value, types: Mapping[str, str], now_ms: int) -> list[Check]:
+def scalar_checks(value: Value, types: Mapping[str, str], now_ms: int) -> list[RecordCheck]:
     """The checks of single fields, in the order in which the first failure is reported."""
     version = value("version")
     checks = [
-        Check(version.isNull(), Reason.MISSING_FIELD, "version"),
-        Check(version != SAMPLE_VERSION, Reason.UNKNOWN_VERSION, "version"),
+        RecordCheck(version.isNull(), Reason.MISSING_FIELD, "version"),
+        RecordCheck(version != SAMPLE_VERSION, Reason.UNKNOWN_VERSION, "version"),
     ]
     for f in SAMPLE_FIELDS:
         if f.name == "machine_type":
             known = F.coalesce(value(f.name), type_of_host(types, value("host")))
-            checks.append(Check(known.isNull(), Reason.NO_MACHINE_TYPE, f.name))
+            checks.append(RecordCheck(known.isNull(), Reason.NO_MACHINE_TYPE, f.name))
         elif f.required:
-            checks.append(Check(value(f.name).isNull(), Reason.MISSING_FIELD, f.name))
+            checks.append(RecordCheck(value(f.name).isNull(), Reason.MISSING_FIELD, f.name))
     scalars = [f for f in SAMPLE_FIELDS if f.type not in ENTRY_FIELDS]
     for f in scalars:
         if f.type is FieldType.NUMBER:
-            checks.append(Check(not_finite(value(f.name)), Reason.NOT_FINITE, f.name))
+            checks.append(RecordCheck(not_finite(value(f.name)), Reason.NOT_FINITE, f.name))
         elif f.type is FieldType.TEXT:
-            checks.append(Check(is_nested(value(f.name)), Reason.WRONG_TYPE, f.name))
-            checks.append(Check(F.trim(value(f.name)) == "", Reason.EMPTY_NAME, f.name))
+            checks.append(RecordCheck(is_nested(value(f.name)), Reason.WRONG_TYPE, f.name))
+            checks.append(RecordCheck(F.trim(value(f.name)) == "", Reason.EMPTY_NAME, f.name))
     checks += _time_checks(value("time_ms"), value("window_ms"), now_ms)
     for f in scalars:
         if f.type in NUMERIC and f.name not in ("version", "time_ms", "task", "last_task"):
-            checks.append(Check(value(f.name) < 0, Reason.NEGATIVE, f.name))
+            checks.append(RecordCheck(value(f.name) < 0, Reason.NEGATIVE, f.name))
     return checks + _range_checks(value)
 
 
@@ -153,28 +153,28 @@ def not_finite(cell: Column) -> Column:
     return F.isnan(cell) | (F.abs(cell) == float("inf"))
 
 
-def _time_checks(time: Column, window: Column, now_ms: int) -> list[Check]:
+def _time_checks(time: Column, window: Column, now_ms: int) -> list[RecordCheck]:
     return [
-        Check((time < _SECONDS_END_MS) | (time > LATEST_MS), Reason.TIME_UNIT, "time_ms"),
-        Check(time < EARLIEST_MS, Reason.TOO_OLD, "time_ms"),
-        Check(time > now_ms + _AHEAD_MS, Reason.FUTURE, "time_ms"),
-        Check((window <= 0) | (window > LONGEST_WINDOW_MS), Reason.BAD_WINDOW, "window_ms"),
+        RecordCheck((time < _SECONDS_END_MS) | (time > LATEST_MS), Reason.TIME_UNIT, "time_ms"),
+        RecordCheck(time < EARLIEST_MS, Reason.TOO_OLD, "time_ms"),
+        RecordCheck(time > now_ms + _AHEAD_MS, Reason.FUTURE, "time_ms"),
+        RecordCheck((window <= 0) | (window > LONGEST_WINDOW_MS), Reason.BAD_WINDOW, "window_ms"),
     ]
 
 
-def _range_checks(value: Value) -> list[Check]:
+def _range_checks(value: Value) -> list[RecordCheck]:
     rate, kinds = value("sample_rate"), [kind.value for kind in Counters]
     checks = [
-        *(Check(value(n) > 1, Reason.OUT_OF_RANGE, n) for n in ("queue_fill", "held_back")),
-        Check(~_is_range(value), Reason.OUT_OF_RANGE, "last_task"),
-        Check((rate <= 0) | (rate > 1), Reason.OUT_OF_RANGE, "sample_rate"),
-        Check(~value("counters").isin(kinds), Reason.UNKNOWN_COUNTERS, "counters"),
+        *(RecordCheck(value(n) > 1, Reason.OUT_OF_RANGE, n) for n in ("queue_fill", "held_back")),
+        RecordCheck(~_is_range(value), Reason.OUT_OF_RANGE, "last_task"),
+        RecordCheck((rate <= 0) | (rate > 1), Reason.OUT_OF_RANGE, "sample_rate"),
+        RecordCheck(~value("counters").isin(kinds), Reason.UNKNOWN_COUNTERS, "counters"),
     ]
     for name in ("cpu_points", "worker_cpu_points"):
-        checks.append(Check(value(name) > MOST_CPU_POINTS, Reason.IMPOSSIBLE_CPU, name))
+        checks.append(RecordCheck(value(name) > MOST_CPU_POINTS, Reason.IMPOSSIBLE_CPU, name))
     for f in SAMPLE_FIELDS:
         if f.type is FieldType.NUMBER and f.name not in _MOST:
-            checks.append(Check(value(f.name) >= TOO_LARGE, Reason.OUT_OF_RANGE, f.name))
+            checks.append(RecordCheck(value(f.name) >= TOO_LARGE, Reason.OUT_OF_RANGE, f.name))
     return checks
 
 
@@ -212,12 +212,14 @@ def spoilt(f: SampleField, value: Value) -> Column:
     return F.exists(value(f.name), lambda entry: entry.isNull() | wrong(entry))
 
 
-def entry_checks(f: SampleField, value: Value, is_spoilt: Column) -> list[Check]:
+def entry_checks(f: SampleField, value: Value, is_spoilt: Column) -> list[RecordCheck]:
     """Only of a list with something wrong is it asked what that is."""
     entries = value(f.name)
-    checks = [Check(is_spoilt & F.exists(entries, lambda e: e.isNull()), Reason.BAD_ENTRY, f.name)]
+    checks = [
+        RecordCheck(is_spoilt & F.exists(entries, lambda e: e.isNull()), Reason.BAD_ENTRY, f.name)
+    ]
     for reason, name, fails in _entry_failures(f):
-        checks.append(Check(is_spoilt & F.exists(entries, fails), reason, f"{f.name}.{name}"))
+        checks.append(RecordCheck(is_spoilt & F.exists(entries, fails), reason, f"{f.name}.{name}"))
     return checks
 
 

@@ -10,7 +10,7 @@ from pyspark.sql import types as T
 
 from penstock.errors import Finding, InputError
 from penstock.model.telemetry import SAMPLE_FIELDS, FieldType, SampleField
-from penstock.telemetry.checks import ENTRY_FIELDS, Check, not_finite
+from penstock.telemetry.checks import ENTRY_FIELDS, RecordCheck, not_finite
 from penstock.telemetry.reasons import TOO_LARGE, Reason
 from penstock.telemetry.schemas import RECORD, spark_type
 
@@ -95,14 +95,16 @@ def _is_wider(f: SampleField, column_type: T.DataType) -> bool:
     return f.type is FieldType.WHOLE and isinstance(column_type, _WIDER)
 
 
-def unread_checks(schema: T.StructType, cells: Column) -> list[Check]:
+def unread_checks(schema: T.StructType, cells: Column) -> list[RecordCheck]:
     """Why a number that is there does not fit; ``cells`` has the columns as they came."""
     have = {f.name: f.dataType for f in schema.fields}
     checks = []
     for f in (f for f in SAMPLE_FIELDS if f.name in have):
         cell = cells[f.name]
         if _is_wider(f, have[f.name]):
-            checks += [Check(fails(cell), reason, f.name) for reason, fails in _UNREAD.items()]
+            checks += [
+                RecordCheck(fails(cell), reason, f.name) for reason, fails in _UNREAD.items()
+            ]
         entries = _entry_types(have[f.name])
         for e in ENTRY_FIELDS.get(f.type, ()):
             if e.name in entries and _is_wider(e, entries[e.name]):
@@ -110,11 +112,13 @@ def unread_checks(schema: T.StructType, cells: Column) -> list[Check]:
     return checks
 
 
-def _unread_entries(f: SampleField, e: SampleField, entries: Column) -> list[Check]:
+def _unread_entries(f: SampleField, e: SampleField, entries: Column) -> list[RecordCheck]:
     def among(fails: Callable[[Column], Column]) -> Column:
         return F.coalesce(F.exists(entries, lambda entry: fails(entry[e.name])), F.lit(False))
 
-    return [Check(among(fails), reason, f"{f.name}.{e.name}") for reason, fails in _UNREAD.items()]
+    return [
+        RecordCheck(among(fails), reason, f"{f.name}.{e.name}") for reason, fails in _UNREAD.items()
+    ]
 
 
 def _is_infinite(cell: Column) -> Column:

@@ -29,7 +29,7 @@ class Measure:
 
 
 @dataclass(frozen=True)
-class Drift:
+class CostDrift:
     """What became of one figure. ``confidence`` is one minus the chance of seeing this by luck."""
 
     row: str
@@ -48,7 +48,7 @@ class Drift:
         return self.confidence >= SURE and abs(self.change) >= SMALLEST_CHANGE
 
 
-def drifts(measures: Iterable[Measure]) -> list[Drift]:
+def drifts(measures: Iterable[Measure]) -> list[CostDrift]:
     """Every figure that was known at both times, those that changed first.
 
     With a thousand figures ten stray beyond 99 % by luck alone; Holm's rule allows for that.
@@ -64,7 +64,7 @@ def drifts(measures: Iterable[Measure]) -> list[Drift]:
         worst = max(worst, min(1.0, chances[index] * (len(measurable) - rank)))
         corrected[index] = worst
     results = [
-        Drift(m.row, m.machine_type, m.name, m.before, m.after, 1.0 - float(chance))
+        CostDrift(m.row, m.machine_type, m.name, m.before, m.after, 1.0 - float(chance))
         for m, chance in zip(measurable, corrected, strict=True)
     ]
     return sorted(results, key=lambda d: (not d.drifted, -abs(d.change), d.row, d.machine_type))
@@ -79,7 +79,7 @@ def _chance(m: Measure) -> float:
     return math.erfc(abs(m.after - m.before) / error / math.sqrt(2))
 
 
-def between_profiles(before: Profile, after: Profile) -> list[Drift]:
+def between_profiles(before: Profile, after: Profile) -> list[CostDrift]:
     """What changed from one profile to another; figures without error bars are left out."""
     return drifts([*_cost_measures(before, after), *_stream_measures(before, after)])
 

@@ -10,7 +10,7 @@ import numpy as np
 from penstock.errors import PenstockError
 from penstock.model.cpu_form import CpuForm, FormKind
 from penstock.model.profile import Profile, StreamMeasure, WorkerCost
-from penstock.telemetry.drift import Drift
+from penstock.telemetry.drift import CostDrift
 from penstock.telemetry.quality import Quality
 
 
@@ -62,7 +62,7 @@ class NotReady:
 
 
 @dataclass(frozen=True)
-class Findings:
+class TableFindings:
     """All that the tables say."""
 
     fits: tuple[CostFit, ...]
@@ -73,7 +73,7 @@ class Findings:
     memory_mb: tuple[tuple[str, float], ...]
     #: Mean CPU points of each machine over the time seen, by host.
     machine_cpu_points: tuple[tuple[str, float], ...]
-    drift: tuple[Drift, ...]
+    drift: tuple[CostDrift, ...]
     not_ready: tuple[NotReady, ...]
 
 
@@ -82,15 +82,15 @@ class NotMeasured(PenstockError):
 
 
 @dataclass(frozen=True)
-class Measured:
+class Measurement:
     """What one run over the telemetry found."""
 
     #: ``None`` where nothing is ready.
     profile: Profile | None
-    findings: Findings
+    findings: TableFindings
     quality: Quality
     #: Against the profile given, or between the first and the last half of the time.
-    drift: tuple[Drift, ...]
+    drift: tuple[CostDrift, ...]
 
     @property
     def not_ready(self) -> tuple[NotReady, ...]:

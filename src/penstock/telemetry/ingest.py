@@ -17,7 +17,7 @@ from penstock.model.telemetry import SAMPLE_FIELDS, Counters, FieldType, SampleF
 from penstock.telemetry.checks import (
     ENTRY_FIELDS,
     LISTS,
-    Check,
+    RecordCheck,
     Value,
     entry_checks,
     is_nested,
@@ -60,10 +60,10 @@ def from_lines(lines: DataFrame, types: Mapping[str, str], now_ms: int) -> DataF
     careful = F.struct(*[_from_text(f, text[f.name]).alias(f.name) for f in SAMPLE_FIELDS])
     typed = _once(slow, typed=F.coalesce("quick", F.when(F.col("text").isNotNull(), careful)))
     checks = [
-        Check(too_long, Reason.TOO_LONG),
-        Check(no_text, Reason.NOT_UTF8),
-        Check(no_object & F.get_json_object(value, "$").isNotNull(), Reason.NOT_AN_OBJECT),
-        Check(F.col("typed").isNull(), Reason.NOT_JSON),
+        RecordCheck(too_long, Reason.TOO_LONG),
+        RecordCheck(no_text, Reason.NOT_UTF8),
+        RecordCheck(no_object & F.get_json_object(value, "$").isNotNull(), Reason.NOT_AN_OBJECT),
+        RecordCheck(F.col("typed").isNull(), Reason.NOT_JSON),
         *_type_checks(text),
     ]
     return _judged(typed, checks, types, now_ms, raw=value.cast("binary"))
@@ -140,40 +140,42 @@ def _mistyped(f: SampleField, text: Column) -> Column:
     return F.coalesce(text.isNotNull() & value, F.lit(False))
 
 
-def _type_checks(text: Mapping[str, Column]) -> list[Check]:
+def _type_checks(text: Mapping[str, Column]) -> list[RecordCheck]:
     """What was given but could not be read as its type."""
     checks = []
     for f in SAMPLE_FIELDS:
         unread = text[f.name].isNotNull() & _value(f.name).isNull()
         if f.type in ENTRY_FIELDS:
-            checks.append(Check(unread, Reason.BAD_ENTRY, f.name))
+            checks.append(RecordCheck(unread, Reason.BAD_ENTRY, f.name))
             checks += _entry_type_checks(f, text[f.name])
             continue
         if f.type is FieldType.WHOLE:
             number = F.trim(text[f.name], F.lit('"')).try_cast("double")
             checks += _unread_wholes(unread, number, f.name)
-        checks.append(Check(unread, Reason.WRONG_TYPE, f.name))
+        checks.append(RecordCheck(unread, Reason.WRONG_TYPE, f.name))
     return checks
 
 
-def _unread_wholes(unread: Column, number: Column, name: str) -> list[Check]:
+def _unread_wholes(unread: Column, number: Column, name: str) -> list[RecordCheck]:
     """Why a number could not be read as a whole one of 64 bits."""
     return [
-        Check(unread & not_finite(number), Reason.NOT_FINITE, name),
-        Check(unread & (F.abs(number) >= TOO_LARGE), Reason.OUT_OF_RANGE, name),
+        RecordCheck(unread & not_finite(number), Reason.NOT_FINITE, name),
+        RecordCheck(unread & (F.abs(number) >= TOO_LARGE), Reason.OUT_OF_RANGE, name),
     ]
 
 
-def _entry_type_checks(f: SampleField, text: Column) -> list[Check]:
+def _entry_type_checks(f: SampleField, text: Column) -> list[RecordCheck]:
     """Which field of an entry could not be read: the entry as a whole is gone by now."""
     entries = _entries_as_text(f, text)
     checks = []
     for field in ENTRY_FIELDS[f.type]:
         name = f"{f.name}.{field.name}"
         if field.type is FieldType.WHOLE:
-            checks.append(Check(_any(entries, field, _is_too_large), Reason.OUT_OF_RANGE, name))
+            checks.append(
+                RecordCheck(_any(entries, field, _is_too_large), Reason.OUT_OF_RANGE, name)
+            )
         checks.append(
-            Check(_any(entries, field, partial(_mistyped, field)), Reason.WRONG_TYPE, name)
+            RecordCheck(_any(entries, field, partial(_mistyped, field)), Reason.WRONG_TYPE, name)
         )
     return checks
 
@@ -196,7 +198,7 @@ def _value(name: str) -> Column:
 
 def _judged(
     frame: DataFrame,
-    checks: list[Check],
+    checks: list[RecordCheck],
     types: Mapping[str, str],
     now_ms: int,
     raw: Column,

@@ -16,7 +16,7 @@ from scipy import stats
 from penstock.model.cpu_form import FormKind
 from penstock.model.profile import Cost, Origin, Profile, StreamMeasure
 from penstock.telemetry.drift import Measure, drifts
-from penstock.telemetry.findings import CostFit, Findings, NotReady
+from penstock.telemetry.findings import CostFit, NotReady, TableFindings
 from penstock.telemetry.fit import costs
 from penstock.telemetry.fit.extrapolate import estimate_missing
 from penstock.telemetry.fit.rounding import finite, rounded
@@ -31,7 +31,7 @@ def find(
     traffic: DataFrame,
     workers: DataFrame,
     utilisation: DataFrame,
-) -> Findings:
+) -> TableFindings:
     """Fit and add up everything; this is where Spark works and the results become small."""
     counts = costs.group_counts(rates).collect()
     rows = _row_names((str(row["topology"]), str(row["component"])) for row in counts)
@@ -47,7 +47,7 @@ def find(
         for f in fits
         if f.not_ready
     ]
-    return Findings(
+    return TableFindings(
         fits=tuple(fits),
         rows=rows,
         streams=tuple(stream_measures),
@@ -202,7 +202,7 @@ def _tuple_bytes(parts: list[Any], received: float | None) -> float:
 
 
 def profile_of(
-    findings: Findings, *, name: str, source: str, extrapolate: bool = True
+    findings: TableFindings, *, name: str, source: str, extrapolate: bool = True
 ) -> Profile | None:
     """The profile of what is ready, with unmeasured pairs estimated; ``None`` where nothing is."""
     ready = [f for f in findings.fits if not f.not_ready]

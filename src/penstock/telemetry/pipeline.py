@@ -26,13 +26,13 @@ from penstock.telemetry import measure
 from penstock.telemetry.batch_stream import BatchStream
 from penstock.telemetry.checks import type_of_host
 from penstock.telemetry.clean import USUAL_WARM_UP_S, Settings
-from penstock.telemetry.drift import Drift, between_profiles
-from penstock.telemetry.findings import Findings, Measured
+from penstock.telemetry.drift import CostDrift, between_profiles
+from penstock.telemetry.findings import Measurement, TableFindings
 from penstock.telemetry.ingest import from_columns, from_lines
 from penstock.telemetry.quality import Quality
 from penstock.telemetry.schemas import PROFILE
 from penstock.telemetry.selection import Selection
-from penstock.telemetry.source import Source, SourceFormat
+from penstock.telemetry.source import RecordSource, SourceFormat
 from penstock.telemetry.spark_errors import SparkFailed
 from penstock.telemetry.store import Manifest, Store
 from penstock.telemetry.storm import log as storm_log
@@ -81,14 +81,14 @@ class Pipeline:
 
     # -- in -----------------------------------------------------------------------------------
 
-    def take_in_history(self, source: Source) -> None:
+    def take_in_history(self, source: RecordSource) -> None:
         """Read every file of the source that was not read yet."""
         self._run_stream(source, {"availableNow": True}, _nothing, _never)
 
     def follow(
         self,
-        source: Source,
-        on_refresh: Callable[[Measured], None],
+        source: RecordSource,
+        on_refresh: Callable[[Measurement], None],
         *,
         every_s: float = 10.0,
         stop: Callable[[], bool] = _never,
@@ -117,7 +117,7 @@ class Pipeline:
 
     def _run_stream(
         self,
-        source: Source,
+        source: RecordSource,
         trigger: Mapping[str, Any],
         after: Callable[[], None],
         stop: Callable[[], bool],
@@ -145,14 +145,14 @@ class Pipeline:
                 raise StoreBusyError(message) from error
             raise
 
-    def _judged(self, source: Source, frame: DataFrame) -> DataFrame:
+    def _judged(self, source: RecordSource, frame: DataFrame) -> DataFrame:
         judged = self._judged_as_they_say(source, frame)
         if not self.types_win:
             return judged
         known = type_of_host(self.machine_types, F.col("host"))
         return judged.withColumn("machine_type", F.coalesce(known, "machine_type"))
 
-    def _judged_as_they_say(self, source: Source, frame: DataFrame) -> DataFrame:
+    def _judged_as_they_say(self, source: RecordSource, frame: DataFrame) -> DataFrame:
         match source.format:
             case SourceFormat.PARQUET:
                 return from_columns(frame, self.machine_types, self._now_ms())
@@ -170,7 +170,7 @@ class Pipeline:
 
     # -- out ----------------------------------------------------------------------------------
 
-    def measure(self, baseline: Profile | None = None, name: str = "measured") -> Measured:
+    def measure(self, baseline: Profile | None = None, name: str = "measured") -> Measurement:
         """Bring the tables up to date, fit the profile, and write both."""
         self.progress("cleaning, windows, traffic")
         manifest = self.tables.compute()
@@ -185,7 +185,7 @@ class Pipeline:
         if baseline is not None and profile is not None:
             drift = tuple(between_profiles(baseline, profile))
         self._write_results(manifest, findings, profile, drift)
-        return Measured(profile, findings, self._quality(manifest, findings, read), drift)
+        return Measurement(profile, findings, self._quality(manifest, findings, read), drift)
 
     def _say_if_short(self, manifest: Manifest) -> None:
         """A warm-up shorter than usual is told, with the option that sets it."""
@@ -206,9 +206,9 @@ class Pipeline:
     def _write_results(
         self,
         manifest: Manifest,
-        findings: Findings,
+        findings: TableFindings,
         profile: Profile | None,
-        drift: tuple[Drift, ...],
+        drift: tuple[CostDrift, ...],
     ) -> None:
         part = f"{manifest.number + 1:08d}"
         rows = _profile_rows(findings, profile)
@@ -229,7 +229,7 @@ class Pipeline:
         self.store.commit(manifest)
 
     def _quality(
-        self, manifest: Manifest, findings: Findings, read: Mapping[str, DataFrame]
+        self, manifest: Manifest, findings: TableFindings, read: Mapping[str, DataFrame]
     ) -> Quality:
         set_aside = self.tables.set_aside(manifest)
         records = self.tables.records_in(manifest)
@@ -259,12 +259,12 @@ class Pipeline:
 
 def build_profile(
     spark: SparkSession,
-    source: Source,
+    source: RecordSource,
     settings: Settings | None = None,
     *,
     store: str | None = None,
     **options: Any,
-) -> Measured:
+) -> Measurement:
     """Telemetry of a source to its profile; the tables stay where ``store`` says, if it does."""
     if store is not None:
         return _build(spark, source, settings, store, options)
@@ -274,17 +274,17 @@ def build_profile(
 
 def _build(
     spark: SparkSession,
-    source: Source,
+    source: RecordSource,
     settings: Settings | None,
     folder: str,
     options: Mapping[str, Any],
-) -> Measured:
+) -> Measurement:
     pipeline = Pipeline(spark, Store(spark, folder), settings or Settings(), **options)
     pipeline.take_in_history(source)
     return pipeline.measure()
 
 
-def _profile_rows(findings: Findings, profile: Profile | None) -> list[tuple[Any, ...]]:
+def _profile_rows(findings: TableFindings, profile: Profile | None) -> list[tuple[Any, ...]]:
     memory = dict(findings.memory_mb)
     rows: list[tuple[Any, ...]] = []
     for fit in findings.fits:

@@ -35,7 +35,7 @@ _COMPRESSED = (".gz", ".bz2", ".zst")
 
 
 @dataclass(frozen=True)
-class Source:
+class RecordSource:
     """One source, as the user named it, and what is in it."""
 
     location: str
@@ -65,13 +65,15 @@ class Source:
         return reader.text(folder).select("value", file)
 
 
-def open_source(spark: SparkSession, location: str, named: SourceFormat | None = None) -> Source:
+def open_source(
+    spark: SparkSession, location: str, named: SourceFormat | None = None
+) -> RecordSource:
     """The source at a location; its format by name, or by the ending of its first file."""
     if location.startswith(_KAFKA):
-        return Source(location, SourceFormat.KAFKA)
+        return RecordSource(location, SourceFormat.KAFKA)
     first = _first_file(spark, location)
     if named is not None:
-        return Source(location, named)
+        return RecordSource(location, named)
     if first is None:
         raise InputError(f"{location} has no files yet; say what will come: --format jsonl")
     stem = first
@@ -79,7 +81,7 @@ def open_source(spark: SparkSession, location: str, named: SourceFormat | None =
         stem = stem.removesuffix(ending)
     for ending, kind in _BY_ENDING.items():
         if stem.endswith(ending):
-            return Source(location, kind)
+            return RecordSource(location, kind)
     known = ", ".join(kind.value for kind in SourceFormat)
     raise InputError(f"cannot tell what {first} holds by its name; say --format ({known})")
 

@@ -21,7 +21,7 @@ from penstock.engines.spark.session import spark_session
 from penstock.engines.spark.standalone import standalone_cluster
 from penstock.errors import PenstockError
 from penstock.evaluate.capacity import capacity
-from penstock.telemetry.findings import Measured
+from penstock.telemetry.findings import Measurement
 from penstock_bench.benchmarks.peer import aggregate_with_duckdb
 from penstock_bench.benchmarks.recordings import (
     everywhere,
@@ -30,7 +30,7 @@ from penstock_bench.benchmarks.recordings import (
     write_volume,
 )
 from penstock_bench.benchmarks.suite import Table
-from penstock_bench.synthetic import Faults, Noise, Recording, levels, write_json_lines
+from penstock_bench.synthetic import InjectedFaults, Noise, Recording, levels, write_json_lines
 from penstock_bench.synthetic.breakage import break_file
 
 #: ± this many standard errors is the interval the profile states.
@@ -75,7 +75,7 @@ def _coverage(cases: int, seed: int) -> tuple[dict[str, float], dict[str, float]
     return shares, {name: float(np.median(w)) for name, w in width.items()}, len(pooled)
 
 
-def _build(folder: str, **session: Any) -> Measured:
+def _build(folder: str, **session: Any) -> Measurement:
     from penstock.telemetry.pipeline import build_profile
     from penstock.telemetry.source import open_source
 
@@ -174,7 +174,7 @@ def _small_recording(windows: int, seed: int) -> Recording:
         placement=placement,
         scale=levels(capacity(problem, placement).scale, windows, rng),
         noise=Noise(cpu_relative=0.05),
-        faults=Faults(duplicates=0.02, out_of_order=0.05, late=0.05),
+        faults=InjectedFaults(duplicates=0.02, out_of_order=0.05, late=0.05),
         worker_cpu_points=4.0,
     )
 
@@ -266,7 +266,7 @@ def _broken(records: int, share: float, seed: int) -> tuple[int, int, int]:
         folder, store = Path(place) / "telemetry", Path(place) / "tables"
         folder.mkdir()
         recording = _small_recording(records // 15, seed)
-        clean = Recording(**{**_fields(recording), "faults": Faults()})
+        clean = Recording(**{**_fields(recording), "faults": InjectedFaults()})
         written = write_json_lines(clean, Path(place) / "good", rng)
         made = break_file(written.paths[0], folder / "some-broken.jsonl", share, rng)
         answer = _profile(folder, "--store", str(store), "--partial", "--driver-memory", "4g")

@@ -12,7 +12,7 @@ from penstock.model.placement import Placement
 from penstock.model.problem import Problem, build
 from penstock_bench.generate import Size, generate
 from penstock_bench.synthetic import (
-    Faults,
+    InjectedFaults,
     Noise,
     Recording,
     Truth,
@@ -63,7 +63,7 @@ def write_random_cases(folder: Path, cases: int, seed: int) -> dict[str, Truth]:
                 poisson=bool(rng.integers(2)),
                 sample_rate=0.05 if case % 2 else 1.0,
             ),
-            faults=Faults(
+            faults=InjectedFaults(
                 outliers=float(rng.choice([0.0, 0.02, 0.05])),
                 restarts=0.002,
                 duplicates=0.01,
@@ -89,7 +89,7 @@ def write_volume(folder: Path, records: int, components: int, types: int, seed: 
         placement=placement,
         scale=levels(capacity(problem, placement).scale, windows, rng, hold=30),
         noise=Noise(cpu_relative=0.05, cpu_points=0.1),
-        faults=Faults(duplicates=0.001, outliers=0.01),
+        faults=InjectedFaults(duplicates=0.001, outliers=0.01),
         worker_cpu_points=4.0,
     )
     files = max(1, min(windows, records // 1_000_000))

@@ -14,7 +14,7 @@ from penstock.files import examples
 from penstock.model.placement import Placement
 from penstock.model.plan import Plan
 from penstock.model.problem import Problem, build
-from penstock.simulate.engine import Engine
+from penstock.simulate.engine import SimulationEngine
 from penstock.simulate.intervals import Interval, interval
 from penstock.simulate.results import SimResult
 from penstock.simulate.scenario import (
@@ -195,7 +195,7 @@ def tuples_missing(cases: int, seed: int, repeats: int = 1) -> Iterator[float]:
             problem, placement, scenario = _random_run(rng)
             result = simulate_placement(problem, placement, scenario, case)
             missing += abs(result.balance.missing)
-            engine = Engine(problem, placement, scenario, case)
+            engine = SimulationEngine(problem, placement, scenario, case)
             while not engine.advance(scenario.duration_s / 2):
                 pass
             census = take_census(engine.world)
@@ -236,7 +236,7 @@ def _random_run(rng: np.random.Generator) -> tuple[Problem, Placement, Scenario]
 def _engine_events_per_s(tuples: float, load: float, seed: int) -> float:
     model = MODELS["Jackson"]
     scenario = model.scenario(load, tuples)
-    engine = Engine(model.problem(), model.placement(), scenario, seed)
+    engine = SimulationEngine(model.problem(), model.placement(), scenario, seed)
     engine.advance(scenario.duration_s / 1000)  # compiled by now
     before, began = int(engine.world.record["events"]), time.perf_counter()
     while not engine.advance(scenario.duration_s):

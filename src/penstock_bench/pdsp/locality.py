@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from penstock.model.arrays import BoolVector, FloatMatrix, FloatVector, IntVector
-from penstock_bench.pdsp.runs import Edge, Runs
+from penstock_bench.pdsp.runs import PlanEdge, Runs
 
 _ACKER = "__acker"
 
@@ -33,7 +33,7 @@ def dealt_workers(parallelism: Mapping[str, int], workers: int) -> dict[str, Int
 
 
 def edge_shares(
-    edges: Sequence[Edge], parallelism: Mapping[str, int], workers: int, nodes: int
+    edges: Sequence[PlanEdge], parallelism: Mapping[str, int], workers: int, nodes: int
 ) -> FloatMatrix:
     """Share of each edge's tuples that stay in the worker, and on the host; shape (edges, 2)."""
     dealt = dealt_workers(parallelism, workers)
@@ -49,7 +49,7 @@ def edge_shares(
     return shares
 
 
-def edge_rates(edges: Sequence[Edge], selectivity: Mapping[str, float]) -> FloatVector:
+def edge_rates(edges: Sequence[PlanEdge], selectivity: Mapping[str, float]) -> FloatVector:
     """Tuples over each edge per tuple of all spouts; unknown selectivities count as 1."""
     spouts = {edge.source for edge in edges if edge.from_spout}
     into: dict[str, float] = {}

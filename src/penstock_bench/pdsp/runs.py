@@ -47,7 +47,7 @@ _PARALLELISM = "parallelism_by_operator"
 
 
 @dataclass(frozen=True)
-class Edge:
+class PlanEdge:
     """A stream of an application plan, as its Java source declares it."""
 
     source: str
@@ -90,7 +90,7 @@ class Runs:
     #: Threads busy executing by bolt, after Storm's execute milliseconds.
     busy_threads: tuple[Mapping[str, float], ...]
     #: Streams by plan.
-    edges: Mapping[str, tuple[Edge, ...]]
+    edges: Mapping[str, tuple[PlanEdge, ...]]
 
     def __len__(self) -> int:
         return len(self.run_id)
@@ -192,13 +192,13 @@ def _operators(
     return by_run
 
 
-def _edges(table: Mapping[str, list[Any]]) -> dict[str, tuple[Edge, ...]]:
-    by_plan: dict[str, list[tuple[int, Edge]]] = {}
+def _edges(table: Mapping[str, list[Any]]) -> dict[str, tuple[PlanEdge, ...]]:
+    by_plan: dict[str, list[tuple[int, PlanEdge]]] = {}
     for plan, index, source, target, grouping, kind in zip(
         *(table[column] for column in _EDGE_COLUMNS), strict=True
     ):
         by_plan.setdefault(plan, []).append(
-            (index, Edge(source, target, grouping, kind == "spout"))
+            (index, PlanEdge(source, target, grouping, kind == "spout"))
         )
     return {
         plan: tuple(edge for _, edge in sorted(edges, key=lambda pair: pair[0]))

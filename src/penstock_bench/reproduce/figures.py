@@ -19,7 +19,7 @@ from penstock.evaluate.bound import Bound
 from penstock.model.plan import Plan
 from penstock.model.problem import Problem
 from penstock.model.terms import Terms
-from penstock.simulate.measured import Measured
+from penstock.simulate.measured import MeasuredInterval
 from penstock.simulate.results import figures_of
 from penstock.simulate.scenario import Offered, Scenario
 from penstock.simulate.variants import offering, saturated
@@ -169,7 +169,7 @@ def _scenario(plan: Plan, wanted: Simulate) -> Scenario:
     return saturated(calm, problem, plan.placement)
 
 
-def _summary(problem: Problem, measured: Measured) -> Mapping[str, float]:
+def _summary(problem: Problem, measured: MeasuredInterval) -> Mapping[str, float]:
     """Means over the topologies of what a tuple goes through.
 
     Processing is the time at executors, waiting included, one of each component after the other, as

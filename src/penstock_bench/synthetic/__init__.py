@@ -4,8 +4,8 @@ from penstock_bench.synthetic.batches import record_batches
 from penstock_bench.synthetic.layout import streams_apart
 from penstock_bench.synthetic.settings import (
     Behaviour,
-    Drift,
-    Faults,
+    InjectedDrift,
+    InjectedFaults,
     Noise,
     Recording,
     levels,
@@ -16,9 +16,9 @@ from penstock_bench.synthetic.write import Written, write_json_lines, write_parq
 
 __all__ = [
     "Behaviour",
-    "Drift",
     "EdgeTruth",
-    "Faults",
+    "InjectedDrift",
+    "InjectedFaults",
     "Noise",
     "Recording",
     "StreamTruth",

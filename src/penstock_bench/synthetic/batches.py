@@ -18,8 +18,8 @@ from penstock.model.telemetry import (
     SampleField,
 )
 from penstock.telemetry.arrow_record import record_schema
-from penstock_bench.synthetic.layout import Entries, Layout, lay_out
-from penstock_bench.synthetic.load import Block, Load
+from penstock_bench.synthetic.layout import Entries, RecordingLayout, lay_out
+from penstock_bench.synthetic.load import Block, RecordingLoad
 from penstock_bench.synthetic.settings import Recording
 
 #: Records per batch, about: enough to keep numpy busy, little enough for any memory.
@@ -32,16 +32,18 @@ def record_batches(recording: Recording, rng: np.random.Generator) -> Iterator[p
     Text columns are dictionary-encoded. The same recording and seed give the same records.
     """
     layout = lay_out(recording.problem, recording.placement, by_task=recording.by_task)
-    columns, load = Columns(recording, layout, rng), Load(recording, layout, rng)
+    columns, load = BatchColumns(recording, layout, rng), RecordingLoad(recording, layout, rng)
     windows = max(1, _BATCH // len(layout))
     for first in range(0, recording.windows, windows):
         yield columns.batch(load.play(first, min(windows, recording.windows - first)))
 
 
-class Columns:
+class BatchColumns:
     """Turns blocks of windows into record batches."""
 
-    def __init__(self, recording: Recording, layout: Layout, rng: np.random.Generator) -> None:
+    def __init__(
+        self, recording: Recording, layout: RecordingLayout, rng: np.random.Generator
+    ) -> None:
         self.recording = recording
         self.layout = layout
         self._wall_rng, self._memory_rng, once = rng.spawn(3)

@@ -1,7 +1,7 @@
-"""Spoils an exact share of good JSON lines in many ways, and knows what each must be refused for.
+"""Gives an exact share of good JSON lines a defect, and knows what each must be refused for.
 
 Used to show that the pipeline keeps every good record and sets every bad one aside for the right
-reason. The ways are in :mod:`penstock_bench.synthetic.breakage_ways`.
+reason. They are listed in :mod:`penstock_bench.synthetic.defects`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 
 from penstock.telemetry.reasons import Reason
-from penstock_bench.synthetic.breakage_ways import WAYS, Good, Kind, Way
+from penstock_bench.synthetic.defects import DEFECTS, Defect, DefectKind, Good
 
-#: Lines of a way that is marked rare, in each call.
+#: Lines of a defect that is marked rare, in each call.
 _FEW = 2
 
 
@@ -27,12 +27,12 @@ class Breakage:
 
     lines: tuple[bytes, ...]
     #: What is wrong with the broken ones, by their position.
-    broken: dict[int, Way]
+    broken: dict[int, Defect]
 
     @property
     def expected(self) -> Counter[tuple[Reason, str]]:
         """How many lines must be set aside, by reason and field."""
-        return Counter((way.reason, way.field) for way in self.broken.values())
+        return Counter((defect.reason, defect.field) for defect in self.broken.values())
 
     @property
     def good(self) -> int:
@@ -40,9 +40,12 @@ class Breakage:
 
 
 def break_lines(
-    lines: Sequence[bytes], share: float, rng: np.random.Generator, ways: Sequence[Way] = WAYS
+    lines: Sequence[bytes],
+    share: float,
+    rng: np.random.Generator,
+    defects: Sequence[Defect] = DEFECTS,
 ) -> Breakage:
-    """Replace ``round(share * lines)`` of the lines by broken ones, all ways about equally often.
+    """Replace ``round(share * lines)`` of the lines by broken ones, all defects about as often.
 
     Lines are good records without line ends, all different. A duplicate takes the place of a
     line and repeats one that stays good. A contradiction spoils two: nothing says which is true.
@@ -51,32 +54,32 @@ def break_lines(
     shuffled = rng.permutation(len(lines)).tolist()
     places, untouched = deque(shuffled[:count]), deque(shuffled[count:])
     written = list(lines)
-    broken: dict[int, Way] = {}
-    dealt = _dealt(ways)
+    broken: dict[int, Defect] = {}
+    dealt = _dealt(defects)
     while places:
-        way = next(dealt)
-        if way.kind is Kind.CONTRADICTS and len(places) < 2:
+        defect = next(dealt)
+        if defect.kind is DefectKind.CONTRADICTS and len(places) < 2:
             continue
         place = places.popleft()
         source = place
-        if way.kind is Kind.CONTRADICTS:
+        if defect.kind is DefectKind.CONTRADICTS:
             source = places.popleft()
-            broken[source] = way
-        elif way.kind is Kind.REPEATS:
+            broken[source] = defect
+        elif defect.kind is DefectKind.REPEATS:
             if not untouched:
                 raise ValueError(f"no good line left to repeat: {len(lines)} at share {share}")
             source = untouched.popleft()
-        written[place] = way.spoil(Good(lines[source], rng))
-        broken[place] = way
+        written[place] = defect.spoil(Good(lines[source], rng))
+        broken[place] = defect
     return Breakage(tuple(written), broken)
 
 
-def _dealt(ways: Sequence[Way]) -> Iterator[Way]:
-    """The ways in turn without end, the rare ones only in the first rounds."""
-    common = [way for way in ways if not way.rare]
-    if all(way.kind is Kind.CONTRADICTS for way in common):
-        raise ValueError("there must be a way to break a single line")
-    yield from chain([*ways] * _FEW, cycle(common))
+def _dealt(defects: Sequence[Defect]) -> Iterator[Defect]:
+    """The defects in turn without end, the rare ones only in the first rounds."""
+    common = [defect for defect in defects if not defect.rare]
+    if all(defect.kind is DefectKind.CONTRADICTS for defect in common):
+        raise ValueError("no defect given breaks a single line")
+    yield from chain([*defects] * _FEW, cycle(common))
 
 
 def break_file(source: Path, target: Path, share: float, rng: np.random.Generator) -> Breakage:

@@ -58,7 +58,7 @@ class Entries:
 
 
 @dataclass(frozen=True)
-class Layout:
+class RecordingLayout:
     """Tasks and counters of a placement; arrays of shape (instances,) unless said otherwise."""
 
     problem: Problem
@@ -109,7 +109,7 @@ def _unlike(streams: Iterable[tuple[_S, str, Stream | FlatStream]]) -> set[tuple
     return {ends for ends, kinds in kinds_of.items() if len(kinds) > 1}
 
 
-def lay_out(problem: Problem, placement: Placement, *, by_task: bool = False) -> Layout:
+def lay_out(problem: Problem, placement: Placement, *, by_task: bool = False) -> RecordingLayout:
     """Tasks and counters of a placement; inputs by source task as well if ``by_task``."""
     _check(problem, placement)
     cluster = problem.cluster
@@ -123,7 +123,7 @@ def lay_out(problem: Problem, placement: Placement, *, by_task: bool = False) ->
     task = np.arange(1, len(placement) + 1) - starts[topology_of]
     edges = _edges(problem, placement, rates)
     spout = np.array([c.kind is Kind.SPOUT for c in problem.components], dtype=np.float64)
-    return Layout(
+    return RecordingLayout(
         problem=problem,
         placement=placement,
         rate_per_s=rates.per_instance,

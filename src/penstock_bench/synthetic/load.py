@@ -13,7 +13,7 @@ import numpy as np
 from penstock.model.arrays import BoolVector, FloatMatrix, FloatVector, IntVector
 from penstock.model.telemetry import Counters
 from penstock_bench.synthetic.counts import TupleCounters
-from penstock_bench.synthetic.layout import Layout
+from penstock_bench.synthetic.layout import RecordingLayout
 from penstock_bench.synthetic.settings import Recording
 
 
@@ -38,10 +38,12 @@ class Block:
         return len(self.cpu_points)
 
 
-class Load:
+class RecordingLoad:
     """Plays a recording from its first window to its last."""
 
-    def __init__(self, recording: Recording, layout: Layout, rng: np.random.Generator) -> None:
+    def __init__(
+        self, recording: Recording, layout: RecordingLayout, rng: np.random.Generator
+    ) -> None:
         self.recording = recording
         self.layout = layout
         self._spouts = np.flatnonzero(layout.is_spout)

@@ -33,7 +33,7 @@ class Noise:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Drift:
+class InjectedDrift:
     """From a moment on, a tuple of one component costs this many times as much."""
 
     component: str
@@ -50,11 +50,11 @@ class Behaviour:
     spin_ends_per_s: float = 1.0
     #: Machine load u shows as u / (1 + u^p)^(1/p); the larger p, the later it bends. 0 is off.
     saturation_order: float = 0.0
-    drifts: tuple[Drift, ...] = ()
+    drifts: tuple[InjectedDrift, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Faults:
+class InjectedFaults:
     """What goes wrong; shares are of all records, or of windows times workers for restarts."""
 
     #: CPU of the task read several times too high, or as 0 for ``zero_outliers`` of them.
@@ -96,7 +96,7 @@ class Recording:
     #: Name of this submission; made from topology and start unless given.
     run: str = ""
     noise: Noise = field(default_factory=Noise)
-    faults: Faults = field(default_factory=Faults)
+    faults: InjectedFaults = field(default_factory=InjectedFaults)
     behaviour: Behaviour = field(default_factory=Behaviour)
 
     def __post_init__(self) -> None:

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from penstock.model.telemetry import SAMPLE_FIELDS, FieldType
 from penstock.telemetry.arrow_record import ENTRY_FIELDS, json_lines, record_schema
 from penstock_bench.synthetic.batches import record_batches
-from penstock_bench.synthetic.settings import Faults, Recording
+from penstock_bench.synthetic.settings import InjectedFaults, Recording
 
 #: Rows turned into text at a time: Arrow's text columns hold 2 GB at most.
 _TEXT_ROWS = 32_768
@@ -111,7 +111,7 @@ class _Slices:
 class _Mail:
     """Loses, doubles, mixes up and holds back records."""
 
-    def __init__(self, faults: Faults, rng: np.random.Generator) -> None:
+    def __init__(self, faults: InjectedFaults, rng: np.random.Generator) -> None:
         self._faults = faults
         self._rng = rng.spawn(1)[0]
         self._held: list[pa.RecordBatch] = []

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from penstock_bench.pdsp.locality import dealt_workers, edge_rates, edge_shares
-from penstock_bench.pdsp.runs import Edge
+from penstock_bench.pdsp.runs import PlanEdge
 
 
 def test_executors_are_dealt_by_name_after_the_ackers():
@@ -22,7 +22,7 @@ def test_executors_are_dealt_by_name_after_the_ackers():
 
 def test_a_shuffle_prefers_neighbours_and_keys_do_not():
     parallelism = {"spout": 2, "b": 3, "a": 2}
-    edges = (Edge("spout", "b", "shuffle", True), Edge("b", "a", "fields", False))
+    edges = (PlanEdge("spout", "b", "shuffle", True), PlanEdge("b", "a", "fields", False))
     # Of the spouts in workers 1 and 2 one has a b; of 3 × 2 pairs b and a share worker 0 once.
     # Two hosts, even and odd workers: both spouts have a b on theirs; b and a on 3 of 6 pairs.
     assert edge_shares(edges, parallelism, 4, 2) == pytest.approx(
@@ -32,9 +32,9 @@ def test_a_shuffle_prefers_neighbours_and_keys_do_not():
 
 def test_rates_follow_selectivities_and_two_spouts_share_the_input():
     edges = (
-        Edge("s1", "parse", "shuffle", True),
-        Edge("s2", "parse", "shuffle", True),
-        Edge("parse", "count", "fields", False),
-        Edge("count", "sink", "shuffle", False),
+        PlanEdge("s1", "parse", "shuffle", True),
+        PlanEdge("s2", "parse", "shuffle", True),
+        PlanEdge("parse", "count", "fields", False),
+        PlanEdge("count", "sink", "shuffle", False),
     )
     assert edge_rates(edges, {"parse": 6.0}) == pytest.approx([0.5, 0.5, 6.0, 6.0])

@@ -10,7 +10,7 @@ from tests.penstock_bench.pdsp.pdsp_files import write_pdsp
 
 from penstock.errors import InputError
 from penstock_bench.data import data_folder
-from penstock_bench.pdsp.runs import Edge, load_runs
+from penstock_bench.pdsp.runs import PlanEdge, load_runs
 
 
 def test_runs_operators_and_edges_are_joined(tmp_path):
@@ -21,7 +21,7 @@ def test_runs_operators_and_edges_are_joined(tmp_path):
     assert runs.parallelism[first] == {"spout": 10, "split": 2, "count": 2, "sink": 1}
     assert runs.selectivity[first] == {"split": 6.0, "count": 1.0}
     assert set(runs.busy_threads[first]) == {"split"}  # count's execute time rounds to zero
-    assert runs.edges["word"][0] == Edge("spout", "split", "shuffle", True)
+    assert runs.edges["word"][0] == PlanEdge("spout", "split", "shuffle", True)
     assert len(runs.where(runs.saturated)) == int(runs.saturated.sum())
     assert runs.where(runs.saturated).parallelism == tuple(
         p for p, s in zip(runs.parallelism, runs.saturated, strict=True) if s

@@ -1,4 +1,4 @@
-"""Broken lines are broken in just the way they say, and in the number asked for."""
+"""Broken lines are broken in just the defect they say, and in the number asked for."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from penstock.telemetry.reasons import (
     Reason,
 )
 from penstock_bench.synthetic.breakage import break_file, break_lines
-from penstock_bench.synthetic.breakage_ways import WAYS, Good, Kind, Way, to_line
+from penstock_bench.synthetic.defects import DEFECTS, Defect, DefectKind, Good, to_line
 
 RECORD: dict[str, Any] = {
     "version": 1,
@@ -39,8 +39,8 @@ SPOUT = {k: v for k, v in RECORD.items() if k != "inputs"}
 YEAR_1980_MS = 315_532_800_000
 
 
-def spoilt(way: Way, record: dict[str, Any]) -> bytes:
-    return way.spoil(Good(to_line(record), np.random.default_rng(0)))
+def spoilt(defect: Defect, record: dict[str, Any]) -> bytes:
+    return defect.spoil(Good(to_line(record), np.random.default_rng(0)))
 
 
 def value_at(record: dict[str, Any], field: str) -> Any:
@@ -48,9 +48,9 @@ def value_at(record: dict[str, Any], field: str) -> Any:
     return (record[place][0] if place else record).get(key)
 
 
-def _shows(way: Way, line: bytes) -> bool:
-    """Whether the line has the defect that the way says it has, found by other means."""
-    match way.reason:
+def _shows(defect: Defect, line: bytes) -> bool:
+    """Whether the line has the defect that the defect says it has, found by other means."""
+    match defect.reason:
         case Reason.TOO_LONG:
             return len(line) > LONGEST_LINE
         case Reason.NOT_UTF8:
@@ -62,8 +62,8 @@ def _shows(way: Way, line: bytes) -> bool:
         case Reason.BAD_ENTRY:
             inputs = json.loads(line)["inputs"]
             return not isinstance(inputs, list) or not isinstance(inputs[0], dict)
-    value = value_at(json.loads(line), way.field)
-    match way.reason:
+    value = value_at(json.loads(line), defect.field)
+    match defect.reason:
         case Reason.MISSING_FIELD | Reason.NO_MACHINE_TYPE:
             return value is None
         case Reason.WRONG_TYPE:
@@ -87,7 +87,7 @@ def _shows(way: Way, line: bytes) -> bool:
         Reason.EMPTY_NAME: value == "",
         Reason.OUT_OF_RANGE: value in (1.7, 1.2, 0.0, -9),
         Reason.UNKNOWN_COUNTERS: value == "sometimes",
-    }[way.reason]
+    }[defect.reason]
 
 
 def _reads(read: Any, error: type[Exception]) -> bool:
@@ -98,22 +98,22 @@ def _reads(read: Any, error: type[Exception]) -> bool:
     return True
 
 
-ALONE = [way for way in WAYS if way.kind is Kind.ALONE]
+ALONE = [defect for defect in DEFECTS if defect.kind is DefectKind.ALONE]
 
 
 @pytest.mark.parametrize("record", [RECORD, SPOUT], ids=["bolt", "spout"])
-@pytest.mark.parametrize("way", ALONE, ids=lambda way: way.name)
-def test_a_line_has_the_defect_its_way_names(way: Way, record: dict[str, Any]) -> None:
-    line = spoilt(way, record)
+@pytest.mark.parametrize("defect", ALONE, ids=lambda defect: defect.name)
+def test_a_line_has_the_defect_its_way_names(defect: Defect, record: dict[str, Any]) -> None:
+    line = spoilt(defect, record)
     assert b"\n" not in line
-    assert _shows(way, line)
+    assert _shows(defect, line)
 
 
-@pytest.mark.parametrize("way", [w for w in ALONE if w.field], ids=lambda way: way.name)
-def test_a_line_has_no_other_defect(way: Way) -> None:
-    line = json.loads(spoilt(way, RECORD))
+@pytest.mark.parametrize("defect", [w for w in ALONE if w.field], ids=lambda defect: defect.name)
+def test_a_line_has_no_other_defect(defect: Defect) -> None:
+    line = json.loads(spoilt(defect, RECORD))
     changed = {key for key in {*line, *RECORD} if line.get(key) != RECORD.get(key)}
-    assert changed == {way.field.partition(".")[0]}
+    assert changed == {defect.field.partition(".")[0]}
 
 
 #: Reasons that a single line of ours cannot give: of other formats, and of whole files.
@@ -121,8 +121,8 @@ NOT_OF_A_LINE = {Reason.NOT_METRICS, Reason.CUT_OFF}
 
 
 def test_every_reason_has_a_way_and_no_two_ways_share_a_name() -> None:
-    assert {way.reason for way in WAYS} == set(Reason) - NOT_OF_A_LINE
-    assert len({way.name for way in WAYS}) == len(WAYS) >= 20
+    assert {defect.reason for defect in DEFECTS} == set(Reason) - NOT_OF_A_LINE
+    assert len({defect.name for defect in DEFECTS}) == len(DEFECTS) >= 20
 
 
 def lines(count: int) -> list[bytes]:
@@ -134,10 +134,10 @@ def test_the_share_is_exact_and_all_ways_are_used() -> None:
     assert len(made.lines) == 1000
     assert len(made.broken) == 200
     assert made.good == 800
-    assert {way.name for way in made.broken.values()} == {way.name for way in WAYS}
+    assert {defect.name for defect in made.broken.values()} == {defect.name for defect in DEFECTS}
     assert sum(made.expected.values()) == 200
-    # 48 ways in turn, contradictions by two; long lines only in the first two rounds.
-    often = Counter(way.name for way in made.broken.values())
+    # 48 defects in turn, contradictions by two; long lines only in the first two rounds.
+    often = Counter(defect.name for defect in made.broken.values())
     assert often.pop("too long") == 2
     assert often.pop("contradiction") == 8
     assert set(often.values()) <= {4, 5}
@@ -154,10 +154,10 @@ def test_good_lines_stay_as_they_were() -> None:
 def test_a_duplicate_repeats_a_good_line_and_a_contradiction_spoils_both() -> None:
     made = break_lines(lines(1000), 0.2, np.random.default_rng(1))
     good = {line for i, line in enumerate(made.lines) if i not in made.broken}
-    by_kind: dict[Kind, list[bytes]] = {kind: [] for kind in Kind}
-    for i, way in made.broken.items():
-        by_kind[way.kind].append(made.lines[i])
-    repeats, contradictions = by_kind[Kind.REPEATS], by_kind[Kind.CONTRADICTS]
+    by_kind: dict[DefectKind, list[bytes]] = {kind: [] for kind in DefectKind}
+    for i, defect in made.broken.items():
+        by_kind[defect.kind].append(made.lines[i])
+    repeats, contradictions = by_kind[DefectKind.REPEATS], by_kind[DefectKind.CONTRADICTS]
     assert len(repeats) == len(set(repeats)) > 1
     assert set(repeats) <= good
     told = Counter(json.loads(line)["task"] for line in contradictions)
@@ -169,7 +169,7 @@ def test_a_duplicate_repeats_a_good_line_and_a_contradiction_spoils_both() -> No
 def test_a_share_that_leaves_nothing_to_repeat_is_refused() -> None:
     with pytest.raises(ValueError, match="no good line left to repeat"):
         break_lines(lines(100), 1.0, np.random.default_rng(1))
-    contradiction = [way for way in WAYS if way.kind is Kind.CONTRADICTS]
+    contradiction = [defect for defect in DEFECTS if defect.kind is DefectKind.CONTRADICTS]
     with pytest.raises(ValueError, match="a single line"):
         break_lines(lines(100), 0.1, np.random.default_rng(1), contradiction)
 

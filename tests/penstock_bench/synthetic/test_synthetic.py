@@ -21,8 +21,8 @@ from penstock.telemetry.arrow_record import record_schema
 from penstock_bench.generate import Size, generate
 from penstock_bench.synthetic import (
     Behaviour,
-    Drift,
-    Faults,
+    InjectedDrift,
+    InjectedFaults,
     Noise,
     Recording,
     batches,
@@ -230,7 +230,7 @@ def test_the_even_sampler_is_never_off_by_a_block_never_falls_and_is_right_on_av
 @pytest.mark.parametrize("restarts", [0.0, 0.2])
 def test_totals_differenced_are_the_deltas(sample_rate: float, restarts: float) -> None:
     noise = Noise(poisson=True, sample_rate=sample_rate)
-    made = generated(40, noise=noise, faults=Faults(restarts=restarts))
+    made = generated(40, noise=noise, faults=InjectedFaults(restarts=restarts))
     deltas = records(made)
     totals = records(replace(made, counters=Counters.TOTAL))
     before: dict[tuple[Any, ...], float] = {}
@@ -253,7 +253,9 @@ def test_totals_differenced_are_the_deltas(sample_rate: float, restarts: float) 
 
 
 def test_a_restart_sets_back_all_tasks_of_the_worker_and_costs_double_for_a_minute() -> None:
-    made = two_bolts(scale=np.full(200, 20.0), window_ms=40_000, faults=Faults(restarts=0.1))
+    made = two_bolts(
+        scale=np.full(200, 20.0), window_ms=40_000, faults=InjectedFaults(restarts=0.1)
+    )
     uptime, cpu = column(made, "uptime_s"), column(made, "cpu_points")
     assert (uptime[:, 0] == uptime[:, 1]).all()  # one worker
     assert (uptime[:, 0] != uptime[:, 2]).any()  # another one
@@ -266,7 +268,7 @@ def test_a_restart_sets_back_all_tasks_of_the_worker_and_costs_double_for_a_minu
 
 
 def test_outliers_are_readings_of_zero_or_several_times_too_high() -> None:
-    made = two_bolts(scale=np.full(4000, 20.0), faults=Faults(outliers=0.08))
+    made = two_bolts(scale=np.full(4000, 20.0), faults=InjectedFaults(outliers=0.08))
     ratio = column(made, "cpu_points") / column(two_bolts(scale=made.scale), "cpu_points")
     bad = ratio[np.abs(ratio - 1.0) > 1e-9]
     assert len(bad) / ratio.size == pytest.approx(0.08, abs=4 * 0.0025)
@@ -283,7 +285,7 @@ def test_idle_executors_spin_and_stop_under_load() -> None:
 
 
 def test_drift_changes_one_component_from_a_moment_on() -> None:
-    drift = Drift(component="b", factor=1.5, from_ms=START_MS + 10_000)
+    drift = InjectedDrift(component="b", factor=1.5, from_ms=START_MS + 10_000)
     cpu = column(two_bolts(behaviour=Behaviour(drifts=(drift,))), "cpu_points")
     # b: 0.2 * 10 + 1.5, then 0.3 * 20 + 1.5.
     assert cpu.ravel().tolist() == pytest.approx([2.5, 3.5, 3.5, 3.5, 7.5, 7.5])
@@ -300,7 +302,7 @@ def test_saturation_bends_cpu_near_the_machines_limit_only() -> None:
 
 
 def test_each_host_has_one_clock() -> None:
-    made = generated(faults=Faults(clock_skew_ms=3000))
+    made = generated(faults=InjectedFaults(clock_skew_ms=3000))
     right = column(generated(), "time_ms")
     skew = column(made, "time_ms") - right
     assert (skew == skew[0]).all()
@@ -315,7 +317,7 @@ def test_one_fault_more_leaves_the_other_draws_as_they_were() -> None:
     noise = Noise(cpu_relative=0.1, poisson=True)
     plain, spoilt = (
         column(generated(noise=noise, faults=f), "worker_cpu_points")
-        for f in (Faults(), Faults(outliers=0.5, clock_skew_ms=100))
+        for f in (InjectedFaults(), InjectedFaults(outliers=0.5, clock_skew_ms=100))
     )
     assert (plain == spoilt).all()
 
@@ -324,7 +326,7 @@ def test_one_fault_more_leaves_the_other_draws_as_they_were() -> None:
 
 EVERYTHING = {
     "noise": Noise(cpu_relative=0.05, cpu_points=0.2, poisson=True, sample_rate=0.05),
-    "faults": Faults(
+    "faults": InjectedFaults(
         outliers=0.02,
         restarts=0.02,
         duplicates=0.1,
@@ -377,7 +379,7 @@ def test_files_hold_each_record_that_was_not_lost_and_the_copies_told_of(tmp_pat
 
 
 def test_late_records_are_in_the_next_file(tmp_path: Path) -> None:
-    made = generated(60, faults=Faults(late=0.1))
+    made = generated(60, faults=InjectedFaults(late=0.1))
     written = write_json_lines(made, tmp_path, np.random.default_rng(2), files=6)
     late = 0
     for number, path in enumerate(written.paths):
@@ -427,7 +429,7 @@ def test_load_covers_its_range_and_stays_in_it() -> None:
 
 def test_settings_that_mean_nothing_are_refused() -> None:
     with pytest.raises(ValueError, match="late"):
-        two_bolts(faults=Faults(late=1.5))
+        two_bolts(faults=InjectedFaults(late=1.5))
     with pytest.raises(ValueError, match="sample_rate"):
         two_bolts(noise=Noise(sample_rate=0.0))
     with pytest.raises(ValueError, match="at least one window"):

@@ -17,8 +17,13 @@ from tests.schedulers.lcstream.problems import (
 )
 
 from penstock.model.problem import Problem, build
-from penstock.schedulers.lcstream.counts import Limits, Stations, first_counts, service_rates
-from penstock.schedulers.lcstream.pool import Executor, ExecutorPool
+from penstock.schedulers.lcstream.counts import (
+    LatenessLimits,
+    Stations,
+    first_counts,
+    service_rates,
+)
+from penstock.schedulers.lcstream.pool import ExecutorPool, PoolExecutor
 
 
 @pytest.fixture(scope="module")
@@ -35,10 +40,10 @@ def test_figure_3_free_executors():
     pool.take(0)
     for _ in range(3):
         pool.take(1)
-    pool.release(Executor(1, 0))
+    pool.release(PoolExecutor(1, 0))
     assert [pool.label(executor) for executor in pool.free()] == ["120", "130", "210", "240"]
-    assert pool.label(Executor(0, 0)) == "111"
-    assert pool.label(Executor(1, 2)) == "231"
+    assert pool.label(PoolExecutor(0, 0)) == "111"
+    assert pool.label(PoolExecutor(1, 2)) == "231"
 
 
 def test_a_machine_without_a_free_executor_is_not_chosen():
@@ -50,7 +55,7 @@ def test_a_machine_without_a_free_executor_is_not_chosen():
     pool.take(1)
     assert pool.choose(everywhere, alike) is None
     pool.release_all(0)
-    pool.release(Executor(0, 0))  # it is free already
+    pool.release(PoolExecutor(0, 0))  # it is free already
     assert pool.has_free().tolist() == [True, False]
 
 
@@ -153,7 +158,7 @@ def test_the_busiest_executor_counts_where_keys_are_uneven():
     even = {"grouping": "fields", "keys": 2}
     graph = topology("a>b", streams={"a>b": even}, demand_per_s=120.0)
     problem = build(graph, cluster(M1=4, every=FOUR_CORES), profile(a=1.0, b=1.0))
-    stations = Stations(problem, 1.0, Limits(0.8, 0.0))
+    stations = Stations(problem, 1.0, LatenessLimits(0.8, 0.0))
     totals = stations.totals([2, 2])
     for count in (2, 3, 7):
         rates = stations.arrivals(1, count, totals)
@@ -166,7 +171,7 @@ def test_the_busiest_executor_counts_where_keys_are_uneven():
 @given(less=problems(1, "demands"))
 def test_more_load_never_has_fewer_executors(less):
     low, high = with_demand(less, 3.0), with_demand(less, 6.0)
-    limits = Limits(0.8, 0.0)
+    limits = LatenessLimits(0.8, 0.0)
     few = first_counts(Stations(low, 1.0, limits), 0.25, 60)
     many = first_counts(Stations(high, 1.0, limits), 0.25, 60)
     assert all(a <= b for a, b in zip(few, many, strict=True))

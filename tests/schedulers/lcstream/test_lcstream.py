@@ -24,7 +24,7 @@ from penstock.model.cluster import Link, Network
 from penstock.model.outcome import Outcome
 from penstock.model.problem import Problem, build
 from penstock.model.topology import Grouping
-from penstock.schedulers.lcstream.counts import Limits, Stations
+from penstock.schedulers.lcstream.counts import LatenessLimits, Stations
 from penstock.schedulers.lcstream.scheduler import LcStreamScheduler
 
 
@@ -223,7 +223,7 @@ def test_no_machine_is_over_its_threshold_at_the_operating_rate(both, per_s):
 def test_queues_and_waits_are_within_the_limits(both):
     outcome = lcstream(both)
     found = outcome.placement.counts(len(both.components)).tolist()
-    stations = Stations(both, operating_scale(outcome, both), Limits(0.8, 0.0))
+    stations = Stations(both, operating_scale(outcome, both), LatenessLimits(0.8, 0.0))
     assert stations.loads(found).max() <= 0.8 + 1e-6
     assert not any("not reachable" in note for note in outcome.notes)
 

@@ -43,7 +43,7 @@ class Rounds:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class LatenessLimits:
     """The paper's L and W: an executor is late when its queue *and* its wait are over them."""
 
     queue: float
@@ -82,7 +82,7 @@ class Stations:
 
     problem: Problem
     scale: float
-    limits: Limits
+    limits: LatenessLimits
 
     @cached_property
     def service(self) -> FloatVector:

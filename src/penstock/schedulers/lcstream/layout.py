@@ -18,7 +18,7 @@ from penstock.evaluate.capacity import ROUNDING_POINTS
 from penstock.model.arrays import BoolVector, FloatMatrix, FloatVector
 from penstock.model.placement import Placement
 from penstock.schedulers.lcstream.pool import ExecutorPool
-from penstock.schedulers.lcstream.work import Work
+from penstock.schedulers.lcstream.work import ExecutorWork
 
 #: Stands for "not placed".
 NOWHERE = -1
@@ -33,10 +33,10 @@ class Rules:
 
 
 @dataclass
-class Layout:
+class ServerLayout:
     """What is placed so far. Arrays: (machines,), or (topologies | streams, machines)."""
 
-    work: Work
+    work: ExecutorWork
     rules: Rules
     pool: ExecutorPool
     #: CPU points a machine may be loaded to, and is loaded with at the operating rate.
@@ -54,7 +54,7 @@ class Layout:
     where: list[list[int]]
 
     @classmethod
-    def empty(cls, work: Work, rules: Rules) -> Layout:
+    def empty(cls, work: ExecutorWork, rules: Rules) -> ServerLayout:
         problem = work.problem
         cluster = problem.cluster
         machines, topologies = len(cluster.machines), len(problem.topologies)
@@ -73,7 +73,9 @@ class Layout:
         )
 
     @classmethod
-    def rebuilt(cls, work: Work, rules: Rules, where: Sequence[Sequence[int]]) -> Layout:
+    def rebuilt(
+        cls, work: ExecutorWork, rules: Rules, where: Sequence[Sequence[int]]
+    ) -> ServerLayout:
         """Every executor on the machine that ``where`` says."""
         made = cls.empty(work, rules)
         for component, machines in enumerate(where):
@@ -82,7 +84,7 @@ class Layout:
                     made.add(component, i, machine)
         return made
 
-    def with_counts(self, work: Work) -> Layout:
+    def with_counts(self, work: ExecutorWork) -> ServerLayout:
         """A copy with other counts for the components that are not placed."""
         made = replace(self.copy(), work=work)
         for component, count in enumerate(work.counts):
@@ -90,7 +92,7 @@ class Layout:
                 made.where[component] = [NOWHERE] * count
         return made
 
-    def copy(self) -> Layout:
+    def copy(self) -> ServerLayout:
         return replace(
             self,
             pool=self.pool.copy(),

@@ -10,8 +10,8 @@ from penstock.evaluate.capacity import ROUNDING_POINTS
 from penstock.model.arrays import FloatVector
 from penstock.model.outcome import Shortfall
 from penstock.schedulers.lcstream.counts import Rounds
-from penstock.schedulers.lcstream.layout import Layout
-from penstock.schedulers.lcstream.work import Work
+from penstock.schedulers.lcstream.layout import ServerLayout
+from penstock.schedulers.lcstream.work import ExecutorWork
 
 #: Where executors fit nowhere though there is room enough in all, their component gets a fifth
 #: more, up to three times as many.
@@ -19,7 +19,7 @@ _FINER = 5
 _FINEST = 3
 
 
-def place_topology(layout: Layout, topology: int, rounds: Rounds) -> Layout | Shortfall:
+def place_topology(layout: ServerLayout, topology: int, rounds: Rounds) -> ServerLayout | Shortfall:
     """The layout with one more topology, its executors made smaller where they are too coarse."""
     work = layout.work
     pool = layout.rules.per_machine * len(layout.load)
@@ -38,10 +38,10 @@ def place_topology(layout: Layout, topology: int, rounds: Rounds) -> Layout | Sh
         if laid_down or not _room_for(trial, left) or counts[c] >= most or rounds.spent():
             return shortfall(trial, c, i)
         counts[c] = min(most, counts[c] + max(1, counts[c] // _FINER))
-        work = Work(work.stations, tuple(counts))
+        work = ExecutorWork(work.stations, tuple(counts))
 
 
-def _place_in_order(layout: Layout, topology: int) -> list[tuple[int, int]]:
+def _place_in_order(layout: ServerLayout, topology: int) -> list[tuple[int, int]]:
     """Place executors until one finds no machine; that one and those after it."""
     everywhere = np.ones(len(layout.load), dtype=np.bool_)
     order = layout.work.order(topology)
@@ -51,13 +51,13 @@ def _place_in_order(layout: Layout, topology: int) -> list[tuple[int, int]]:
     return []
 
 
-def _room_for(layout: Layout, executors: Sequence[tuple[int, int]]) -> bool:
+def _room_for(layout: ServerLayout, executors: Sequence[tuple[int, int]]) -> bool:
     """Whether there is CPU for all of them, though perhaps not in one place for each."""
     least = sum(float(layout.needed(component, i).min()) for component, i in executors)
     return least <= float((layout.limit - layout.load).sum())
 
 
-def shortfall(layout: Layout, component: int, i: int) -> Shortfall:
+def shortfall(layout: ServerLayout, component: int, i: int) -> Shortfall:
     """What an executor that found no machine is refused for."""
     work, problem = layout.work, layout.work.problem
     topology = int(problem.topology_of[component])

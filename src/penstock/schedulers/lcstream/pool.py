@@ -18,7 +18,7 @@ from penstock.model.arrays import BoolVector, FloatVector
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Executor:
+class PoolExecutor:
     """The place of one instance; machines and numbers count from 0."""
 
     machine: int
@@ -39,15 +39,15 @@ class ExecutorPool:
         made._free = self._free.copy()
         return made
 
-    def label(self, executor: Executor) -> str:
+    def label(self, executor: PoolExecutor) -> str:
         """The id of Fig. 3, counted from 1: ``120`` is machine 1, executor 2, free."""
         bit = int(self._busy[executor.machine][executor.number])
         return f"{executor.machine + 1}{executor.number + 1}{bit}"
 
-    def free(self) -> list[Executor]:
+    def free(self) -> list[PoolExecutor]:
         """All free executors, by machine and number."""
         return [
-            Executor(machine, number)
+            PoolExecutor(machine, number)
             for machine, bits in enumerate(self._busy)
             for number, busy in enumerate(bits)
             if not busy
@@ -70,14 +70,14 @@ class ExecutorPool:
                 left = left[values == values.max()]
         return int(left[0]) if len(left) else None
 
-    def take(self, machine: int) -> Executor:
+    def take(self, machine: int) -> PoolExecutor:
         """Make the machine's first free executor busy."""
         number = self._busy[machine].index(False)
         self._busy[machine][number] = True
         self._free[machine] -= 1
-        return Executor(machine, number)
+        return PoolExecutor(machine, number)
 
-    def release(self, executor: Executor) -> None:
+    def release(self, executor: PoolExecutor) -> None:
         """Give an executor back to the pool."""
         if self._busy[executor.machine][executor.number]:
             self._busy[executor.machine][executor.number] = False

@@ -46,17 +46,17 @@ from penstock.model.topology import Grouping
 from penstock.schedulers.base import Budget, Looks
 from penstock.schedulers.counts import topologies_by_priority
 from penstock.schedulers.lcstream.counts import (
-    Limits,
+    LatenessLimits,
     Rounds,
     Stations,
     first_counts,
     rebalance,
     service_rates,
 )
-from penstock.schedulers.lcstream.layout import Layout, Rules
+from penstock.schedulers.lcstream.layout import Rules, ServerLayout
 from penstock.schedulers.lcstream.place import place_topology
 from penstock.schedulers.lcstream.sleep import Saved, save_energy
-from penstock.schedulers.lcstream.work import Work
+from penstock.schedulers.lcstream.work import ExecutorWork
 
 #: Shortfalls that a lower rate may mend.
 _OF_THE_RATE = frozenset({"cpu_points", "memory_mb"})
@@ -204,19 +204,19 @@ class LcStreamScheduler:
                 break
         return 0
 
-    def _count(self, problem: Problem, scale: float, rounds: Rounds) -> Work:
+    def _count(self, problem: Problem, scale: float, rounds: Rounds) -> ExecutorWork:
         """Counts at one operating rate: Algorithms 2 and 3."""
-        stations = Stations(problem, scale, Limits(self.queue, self.wait_ms / 1e3))
+        stations = Stations(problem, scale, LatenessLimits(self.queue, self.wait_ms / 1e3))
         if problem.given_counts is not None:
-            return Work(stations, problem.given_counts)
+            return ExecutorWork(stations, problem.given_counts)
         pool = self.per_machine * len(problem.cluster.machines)
         counts = first_counts(stations, self.executor_cost, pool)
-        return Work(stations, tuple(rebalance(stations, counts, pool, rounds)))
+        return ExecutorWork(stations, tuple(rebalance(stations, counts, pool, rounds)))
 
     def _try(self, problem: Problem, scale: float, rounds: Rounds) -> _Tried:
         """Counts and placement at one operating rate."""
         rules = Rules(self.per_machine, self.threshold)
-        layout = Layout.empty(self._count(problem, scale, rounds), rules)
+        layout = ServerLayout.empty(self._count(problem, scale, rounds), rules)
         missing = []
         for topology in topologies_by_priority(problem):
             placed = place_topology(layout, topology, rounds)
@@ -265,11 +265,11 @@ class _Wanted:
 class _Tried:
     """What came of one operating rate."""
 
-    layout: Layout
+    layout: ServerLayout
     missing: list[Shortfall]
 
 
-def _queue_notes(layout: Layout) -> list[str]:
+def _queue_notes(layout: ServerLayout) -> list[str]:
     """The component whose executors are worst off, in the paper's model and in theory's."""
     if not layout.placed:
         return []
@@ -299,7 +299,7 @@ def _ms(seconds: float) -> str:
     return f"{seconds * 1e3:.3g} ms"
 
 
-def _sleep_notes(layout: Layout, saved: Saved | None) -> list[str]:
+def _sleep_notes(layout: ServerLayout, saved: Saved | None) -> list[str]:
     if saved is None or not saved.in_use:
         return []
     before = f"{saved.low} of {saved.in_use} machines in use had little to do"
@@ -314,7 +314,7 @@ def _sleep_notes(layout: Layout, saved: Saved | None) -> list[str]:
     ]
 
 
-def _division_notes(layout: Layout) -> list[str]:
+def _division_notes(layout: ServerLayout) -> list[str]:
     """Streams that are divided otherwise than planned, and whether that breaks a limit."""
     problem = layout.work.problem
     if all(stream.grouping is not Grouping.LOCAL_OR_SHUFFLE for stream in problem.streams):

@@ -18,15 +18,15 @@ import numpy as np
 
 from penstock.model.arrays import BoolVector, FloatVector
 from penstock.schedulers.lcstream.counts import Rounds
-from penstock.schedulers.lcstream.layout import NOWHERE, Layout
-from penstock.schedulers.lcstream.work import Work
+from penstock.schedulers.lcstream.layout import NOWHERE, ServerLayout
+from penstock.schedulers.lcstream.work import ExecutorWork
 
 
 @dataclass(frozen=True, slots=True)
 class Saved:
     """What the energy saving came to."""
 
-    layout: Layout
+    layout: ServerLayout
     asleep: tuple[int, ...]
     #: Machines in use before, and how many of them had little to do.
     in_use: int
@@ -35,7 +35,7 @@ class Saved:
     given_up: int = 0
 
 
-def save_energy(layout: Layout, low: float, share: float, rounds: Rounds) -> Saved:
+def save_energy(layout: ServerLayout, low: float, share: float, rounds: Rounds) -> Saved:
     """Empty machines that have little to do, if enough of them have."""
     utilisation = _utilisation(layout)
     used = _in_use(layout)
@@ -62,7 +62,7 @@ def save_energy(layout: Layout, low: float, share: float, rounds: Rounds) -> Sav
 
 
 def _least_used(
-    layout: Layout, utilisation: FloatVector, low: float, tried: list[int]
+    layout: ServerLayout, utilisation: FloatVector, low: float, tried: list[int]
 ) -> int | None:
     """The machine in use with the least to do, among those not tried yet."""
     idle = _in_use(layout) & (utilisation < low)
@@ -70,17 +70,17 @@ def _least_used(
     return int(np.argmin(np.where(idle, utilisation, np.inf))) if idle.any() else None
 
 
-def _utilisation(layout: Layout) -> FloatVector:
+def _utilisation(layout: ServerLayout) -> FloatVector:
     """CPU in use over the machine's full capacity, shape (machines,)."""
     cluster = layout.work.problem.cluster
     return np.asarray(layout.cpu() / cluster.per_type("cpu_points")[cluster.type_of])
 
 
-def _in_use(layout: Layout) -> BoolVector:
+def _in_use(layout: ServerLayout) -> BoolVector:
     return np.asarray(layout.executors.any(axis=0))
 
 
-def _emptied(layout: Layout, machine: int) -> Layout | None:
+def _emptied(layout: ServerLayout, machine: int) -> ServerLayout | None:
     """The layout without a machine, or ``None`` where the others cannot take its work."""
     trial = layout.copy()
     homeless = trial.clear(machine)
@@ -96,7 +96,7 @@ def _emptied(layout: Layout, machine: int) -> Layout | None:
     return trial if trial.within_limits() else None
 
 
-def _with_fewer(layout: Layout, fewer: list[int]) -> Layout | None:
+def _with_fewer(layout: ServerLayout, fewer: list[int]) -> ServerLayout | None:
     """The layout without the executors that have no place, if the rest stay within L and W."""
     stations = layout.work.stations
     counts = tuple(count - less for count, less in zip(layout.work.counts, fewer, strict=True))
@@ -107,4 +107,4 @@ def _with_fewer(layout: Layout, fewer: list[int]) -> Layout | None:
         if less and not stations.kept(component, counts[component], totals):
             return None
     where = [[machine for machine in on if machine != NOWHERE] for on in layout.where]
-    return Layout.rebuilt(Work(stations, counts), layout.rules, where)
+    return ServerLayout.rebuilt(ExecutorWork(stations, counts), layout.rules, where)

@@ -15,7 +15,7 @@ from penstock.schedulers.room import components_of
 
 
 @dataclass(frozen=True)
-class Work:
+class ExecutorWork:
     """What the executors do at the operating rate, wherever they are."""
 
     stations: Stations

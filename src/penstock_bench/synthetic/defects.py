@@ -1,6 +1,6 @@
-"""The ways in which :mod:`penstock_bench.synthetic.breakage` spoils a record, one defect each.
+"""The defects that :mod:`penstock_bench.synthetic.breakage` gives to records, one each.
 
-A way says for which reason, and for which field, the pipeline must set such a record aside.
+A defect says for which reason, and for which field, the pipeline must set such a record aside.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Good:
 Break = Callable[[Good], bytes]
 
 
-class Kind(Enum):
+class DefectKind(Enum):
     """What a line is spoilt by."""
 
     #: Itself.
@@ -53,15 +53,15 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True)
-class Way:
-    """One way to spoil a line."""
+class Defect:
+    """How to spoil a line, and what the pipeline must say of it."""
 
     name: str
     reason: Reason
     #: Field the quarantine must name; "" if it is the line as a whole.
     field: str
     spoil: Break
-    kind: Kind = Kind.ALONE
+    kind: DefectKind = DefectKind.ALONE
     #: So large that a few of them are enough.
     rare: bool = False
 
@@ -71,23 +71,23 @@ def to_line(record: Record) -> bytes:
     return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _line(name: str, reason: Reason, spoil: Break) -> Way:
-    return Way(name, reason, "", spoil)
+def _line(name: str, reason: Reason, spoil: Break) -> Defect:
+    return Defect(name, reason, "", spoil)
 
 
-def _edit(name: str, reason: Reason, field: str, change: Callable[[Record], object]) -> Way:
-    """A way that changes the record; ``change`` works in place."""
+def _edit(name: str, reason: Reason, field: str, change: Callable[[Record], object]) -> Defect:
+    """A defect that changes the record; ``change`` works in place."""
 
     def spoil(good: Good) -> bytes:
         record = good.record
         change(record)
         return to_line(record)
 
-    return Way(name, reason, field, spoil)
+    return Defect(name, reason, field, spoil)
 
 
-def _set(name: str, reason: Reason, field: str, value: object) -> Way:
-    """A way that gives a field another value; ``inputs.tuples`` is that of the first input."""
+def _set(name: str, reason: Reason, field: str, value: object) -> Defect:
+    """A defect that gives a field another value; ``inputs.tuples`` is that of the first input."""
 
     def change(record: Record) -> None:
         place, _, key = field.rpartition(".")
@@ -96,7 +96,7 @@ def _set(name: str, reason: Reason, field: str, value: object) -> Way:
     return _edit(name, reason, field, change)
 
 
-def _without(field: str, reason: Reason = Reason.MISSING_FIELD) -> Way:
+def _without(field: str, reason: Reason = Reason.MISSING_FIELD) -> Defect:
     def change(record: Record) -> None:
         place, _, key = field.rpartition(".")
         (_first(record, place) if place else record).pop(key, None)
@@ -104,7 +104,7 @@ def _without(field: str, reason: Reason = Reason.MISSING_FIELD) -> Way:
     return _edit(f"no {field}", reason, field, change)
 
 
-def _time(name: str, reason: Reason, change: Callable[[int], int]) -> Way:
+def _time(name: str, reason: Reason, change: Callable[[int], int]) -> Defect:
     return _edit(name, reason, "time_ms", lambda r: r.update(time_ms=change(r["time_ms"])))
 
 
@@ -147,7 +147,7 @@ def _too_long(good: Good) -> bytes:
 
 _NAN, _INFINITY = float("nan"), float("inf")
 
-WAYS: tuple[Way, ...] = (
+DEFECTS: tuple[Defect, ...] = (
     _line("truncated", Reason.NOT_JSON, _truncated),
     _line("garbage", Reason.NOT_JSON, _garbage),
     # Two writers in one file; a parser that stops after the first object loses the second.
@@ -155,7 +155,7 @@ WAYS: tuple[Way, ...] = (
     _line("in an array", Reason.NOT_AN_OBJECT, lambda good: b"[" + good.text + b"]"),
     _line("a number", Reason.NOT_AN_OBJECT, lambda good: b"%d" % good.rng.integers(10**6)),
     _line("not UTF-8", Reason.NOT_UTF8, _not_utf8),
-    Way("too long", Reason.TOO_LONG, "", _too_long, rare=True),
+    Defect("too long", Reason.TOO_LONG, "", _too_long, rare=True),
     _set("version of tomorrow", Reason.UNKNOWN_VERSION, "version", SAMPLE_VERSION + 98),
     _without("version"),
     _without("time_ms"),
@@ -175,7 +175,7 @@ WAYS: tuple[Way, ...] = (
     _set("empty component", Reason.EMPTY_NAME, "component", ""),
     _set("NaN", Reason.NOT_FINITE, "cpu_points", _NAN),
     _set("infinite tuples", Reason.NOT_FINITE, "inputs.tuples", _INFINITY),
-    Way("beyond a double", Reason.NOT_FINITE, "execute_ms", _overflowing),
+    Defect("beyond a double", Reason.NOT_FINITE, "execute_ms", _overflowing),
     _set("negative tuples", Reason.NEGATIVE, "inputs.tuples", -5.0),
     _set("negative CPU", Reason.NEGATIVE, "cpu_points", -0.5),
     _set("overfull queue", Reason.OUT_OF_RANGE, "queue_fill", 1.7),
@@ -195,6 +195,6 @@ WAYS: tuple[Way, ...] = (
     _set("no window", Reason.BAD_WINDOW, "window_ms", 0),
     _set("window of two days", Reason.BAD_WINDOW, "window_ms", 2 * LONGEST_WINDOW_MS),
     _set("impossible CPU", Reason.IMPOSSIBLE_CPU, "cpu_points", 5.0 * MOST_CPU_POINTS),
-    Way("duplicate", Reason.DUPLICATE, "", lambda good: good.text, Kind.REPEATS),
-    Way("contradiction", Reason.CONFLICT, "", _contradicting, Kind.CONTRADICTS),
+    Defect("duplicate", Reason.DUPLICATE, "", lambda good: good.text, DefectKind.REPEATS),
+    Defect("contradiction", Reason.CONFLICT, "", _contradicting, DefectKind.CONTRADICTS),
 )

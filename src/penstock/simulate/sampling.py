@@ -8,7 +8,7 @@ import numpy as np
 
 from penstock.model.arrays import FloatVector, IntVector, sum_by
 from penstock.simulate.records import Records
-from penstock.simulate.samples import Sample
+from penstock.simulate.samples import CounterSample
 from penstock.simulate.unfinished import count_ages
 from penstock.simulate.world import World
 
@@ -49,7 +49,7 @@ class Carried:
             np.add(values, _by_component(instances, name, size), out=values, casting="unsafe")
 
 
-def look(w: World, carried: Carried) -> Sample:
+def look(w: World, carried: Carried) -> CounterSample:
     """The counters now."""
     now_s = float(w.record["now_s"])
     carried.pay_fixed(now_s, w.machines["up"])
@@ -70,7 +70,7 @@ def look(w: World, carried: Carried) -> Sample:
     waiting = sum_by(
         instances["topology"][spout], instances["queue"][spout].astype(float), len(w.topologies)
     )
-    return Sample(
+    return CounterSample(
         time_s=now_s,
         events=int(w.record["events"]),
         components=components,
