@@ -100,6 +100,10 @@ class ForeignSchedulerError(PenstockError):
     """A scheduler that another package installed failed; says which, so that its authors hear."""
 
 
+class ForeignEngineError(PenstockError):
+    """An engine that another package installed failed; says which, so that its authors hear."""
+
+
 class UsageError(PenstockError):
     """The command was called in a way that makes no sense."""
 

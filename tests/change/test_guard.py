@@ -7,7 +7,7 @@ from tests.engines.storm.fake_storm import FakeStorm
 
 from penstock.change.guard import differences, stale
 from penstock.change.in_force import plan_in_force
-from penstock.engines.storm.from_nimbus import seen_by_nimbus
+from penstock.engines.storm.from_nimbus import read_nimbus
 from penstock.engines.storm.snapshot import snapshot_of
 from penstock.errors import InputError
 from penstock.model.placement import Placement
@@ -25,7 +25,7 @@ def plan(storm):
 
 
 def now(storm):
-    return snapshot_of(seen_by_nimbus(storm))
+    return snapshot_of(read_nimbus(storm))
 
 
 def test_a_plan_of_what_runs_is_not_stale(storm, plan):

@@ -13,8 +13,9 @@ from penstock.change.history import (
     PROCESSES,
     ROLLED_BACK,
     THREADS,
-    Applied,
     Entry,
+    Receipt,
+    TopologyReceipt,
     WhatRan,
     ends_ms,
 )
@@ -35,13 +36,12 @@ def plan(workers: tuple[WorkerCost, ...] = (), shape: str = "a>b") -> Plan:
     return Plan(problem, placement, "penstock", predicted=predict(problem, placement)[0])
 
 
-def applied(made: Plan, began_s: int = 100, **changes) -> Applied:
+def applied(made: Plan, began_s: int = 100, **changes) -> Receipt:
     fields = {
-        "id": f"{began_s}-x", "plan_id": "abcd", "plan": made, "engine": "storm",
-        "outcome": APPLIED, "began_ms": 1000 * began_s, "ended_ms": 1000 * began_s + 5000,
-        "runs": {"t": "t-1-1"},
+        "plan_id": "abcd", "plan": made, "engine": "storm", "outcome": APPLIED,
+        "began_s": began_s, "ended_s": began_s + 5, "steps": (TopologyReceipt("t", "t-1-1"),),
     }  # fmt: skip
-    return Applied(**(fields | changes))
+    return Receipt(**(fields | changes))
 
 
 def ran(rate: float, **changes) -> WhatRan:

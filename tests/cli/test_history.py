@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from tests.engines.storm.fake_storm import FakeStorm
 
-from penstock.cli import storm_options
 from penstock.engines.lab import keeper
+from penstock.engines.storm import engine as storm_engine
 from penstock.files.store import load, save
 from penstock.model.placement import Placement
 from penstock.model.profile import Cost, Profile
@@ -27,7 +27,7 @@ WINDOWS = 120
 @pytest.fixture
 def storm(tmp_path, monkeypatch):
     made = FakeStorm(tmp_path / "plan-of-nimbus.json")
-    monkeypatch.setattr(storm_options, "open_bridge", made.opened)
+    monkeypatch.setattr(storm_engine, "open_bridge", made.opened)
     monkeypatch.setattr(keeper, "find", lambda engine: None)
     return made
 

@@ -100,7 +100,7 @@ def test_a_reader_that_has_seen_enough_is_no_error(command):
 #: Spark is interrupted while it starts, and what is cleaned up on the way out fails.
 INTERRUPTED = """
 import os, sys
-from penstock.cli import profile
+from penstock.app import measuring
 from penstock.cli.main import main
 
 def starting(*_, **__):
@@ -111,7 +111,7 @@ def starting(*_, **__):
     finally:
         raise AttributeError("the socket is gone")
 
-profile.spark_session = starting
+measuring.spark_session = starting
 main(["profile", sys.argv[1]])
 """
 

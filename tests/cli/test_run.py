@@ -68,7 +68,10 @@ def test_counts_and_shares_of_a_plan_are_kept_on_a_local_master(run, spark, tmp_
     [
         ("run", "name a topology file, or an example"),
         ("run --example linear --master yarn", "--master takes local[…] or spark://…, not yarn"),
-        ("run --example linear --engine storm", "is for Spark, not storm"),
+        (
+            "run --example linear --engine storm",
+            "storm cannot run a topology from code; engines that can: s",
+        ),
         ("run --example linear --levels 0.5,2", "--levels takes parts above 0 and up to 1"),
         ("run --example pageload --batches 1", "no code is shipped for pageload"),
         ("run --example linear --plan missing.json", "missing.json"),
@@ -76,7 +79,7 @@ def test_counts_and_shares_of_a_plan_are_kept_on_a_local_master(run, spark, tmp_
         ("run --example star --plan hetero.json", 'has no topology "star"; it has linear'),
         ("lab up --machines 90,x", "--machines takes points of a core"),
         ("lab up --machines 9000", "do not fit: this computer has"),
-        ("lab demo --engine storm", "the demo is for Spark"),
+        ("lab demo --engine storm", "storm cannot show the closed loop"),
         ("lab demo --example pageload", "no code is shipped for pageload"),
     ],
 )

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.engines.storm.fake_storm import FakeStorm
 
-from penstock.cli import storm_options
+from penstock.engines.storm import engine as storm_engine
 from penstock.files.store import load, save
 from penstock.model.profile import Cost, Profile
 
@@ -14,7 +14,7 @@ from penstock.model.profile import Cost, Profile
 @pytest.fixture
 def storm(tmp_path, monkeypatch):
     made = FakeStorm(tmp_path / "plan-of-nimbus.json")
-    monkeypatch.setattr(storm_options, "open_bridge", made.opened)
+    monkeypatch.setattr(storm_engine, "open_bridge", made.opened)
     monkeypatch.chdir(tmp_path)
     save(Profile("p", (Cost("src", "box", 0.1, 1.0), Cost("work", "box", 0.2, 1.0))), "p.json")
     return made
@@ -75,7 +75,7 @@ def test_a_stale_plan_is_refused_with_code_5(storm, run):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("plan", "--from", "spark"), "--from takes storm"),
+        (("plan", "--from", "spark"), "spark cannot say what runs on it; engines that can: storm"),
         (("import", "storm", "--out", "o", "--nimbus", "a", "--ui", "http://b"), "give one of"),
         (("diff", "a.json"), "name two plans, or one and --from storm"),
         (("diff", "a.json", "b.json", "--from", "storm"), "with --from, name one plan"),

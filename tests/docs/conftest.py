@@ -11,10 +11,10 @@ import pytest
 from tests.docs import scenes
 from tests.engines.storm.fake_storm import FakeStorm
 
-from penstock.cli import storm_options
 from penstock.cli.main import main
 from penstock.engines.lab import keeper
-from penstock.engines.storm.from_nimbus import seen_by_nimbus
+from penstock.engines.storm import engine as storm_engine
+from penstock.engines.storm.from_nimbus import read_nimbus
 
 
 class Scenes:
@@ -41,8 +41,8 @@ def enter(folder: Path, patch: pytest.MonkeyPatch) -> None:
     storm = FakeStorm(folder / "plan-of-nimbus.json", name=scenes.STORM_TOPOLOGY)
     patch.chdir(folder)
     patch.setenv("PENSTOCK_HISTORY", "history")
-    patch.setattr(storm_options, "open_bridge", storm.opened)
-    patch.setattr(storm_options, "seen_by_ui", lambda *_: seen_by_nimbus(storm))
+    patch.setattr(storm_engine, "open_bridge", storm.opened)
+    patch.setattr(storm_engine, "read_ui", lambda *_: read_nimbus(storm))
     patch.setattr(keeper, "find", lambda engine: None)
 
 

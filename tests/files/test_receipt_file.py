@@ -10,7 +10,8 @@ from tests.builders import all_on, nasiri
 from penstock.errors import InputError
 from penstock.evaluate.predict import predict
 from penstock.files.document import document_of
-from penstock.files.receipt_file import applied_from, keep_receipt, read_receipts, receipt_id
+from penstock.files.receipt_file import keep_receipt, read_receipts, receipt_from, receipt_to_dict
+from penstock.files.store import to_dict
 from penstock.model.plan import Plan
 
 
@@ -38,13 +39,23 @@ RECEIPT = {
 }  # fmt: skip
 
 
+def receipt(plan, **changes):
+    """The receipt above as a value, of this plan."""
+    document = RECEIPT | {"document": to_dict(plan)} | changes
+    return receipt_from(document_of(document, "receipt.json"))
+
+
+def test_what_is_read_is_written_the_same(plan):
+    assert receipt_to_dict(receipt(plan)) == RECEIPT
+
+
 def test_a_receipt_is_read_back_with_its_plan(tmp_path, plan):
-    path = keep_receipt(tmp_path, RECEIPT, plan)
+    path = keep_receipt(tmp_path, receipt(plan))
     # 2026-01-01 and a quarter of a second.
     assert path.name == "20260101T000000250-0123abcd.json"
     ((applied, text),), findings = read_receipts(tmp_path)
     assert (findings, text) == ([], path.read_text())
-    assert applied.id == receipt_id(RECEIPT["began_s"], "0123abcd")
+    assert applied.id == "20260101T000000250-0123abcd"
     assert (applied.began_ms, applied.ended_ms) == (1_767_225_600_250, 1_767_225_611_500)
     assert applied.runs == {"linear": "linear-1-5"}
     assert applied.changes[0].moves == (("M2-1", "M1-1"),)
@@ -53,14 +64,14 @@ def test_a_receipt_is_read_back_with_its_plan(tmp_path, plan):
 
 
 def test_a_later_state_replaces_the_one_before(tmp_path, plan):
-    keep_receipt(tmp_path, RECEIPT | {"outcome": "begun"}, plan)
-    keep_receipt(tmp_path, RECEIPT, plan)
+    keep_receipt(tmp_path, receipt(plan, outcome="begun"))
+    keep_receipt(tmp_path, receipt(plan))
     ((applied, _),), _ = read_receipts(tmp_path)
     assert applied.outcome == "applied"
 
 
 def test_a_receipt_cut_anywhere_is_told_and_nothing_else_is_lost(tmp_path, plan):
-    path = keep_receipt(tmp_path, RECEIPT, plan)
+    path = keep_receipt(tmp_path, receipt(plan))
     whole = path.read_text()
     cut = path.with_name("cut.json")
     for end in range(0, len(whole) - 2, 97):
@@ -85,7 +96,7 @@ def test_a_receipt_cut_anywhere_is_told_and_nothing_else_is_lost(tmp_path, plan)
     ],
 )
 def test_hostile_receipts_are_refused_with_the_place(tmp_path, plan, change, message):
-    path = keep_receipt(tmp_path, RECEIPT, plan)
+    path = keep_receipt(tmp_path, receipt(plan))
     document = json.loads(path.read_text()) | change
     with pytest.raises(InputError, match=message.replace("(", r"\(")):
-        applied_from(document_of(document, "r.json"))
+        receipt_from(document_of(document, "r.json"))

@@ -13,8 +13,7 @@ from typing import Any
 
 import pytest
 
-from penstock.cli import history as history_verb
-from penstock.cli import profile as profile_verb
+from penstock.app import histories, measuring
 from penstock.cli.main import main
 from penstock.errors import InputError
 from penstock.telemetry.writer_lock import StoreBusyError, writing_to
@@ -95,7 +94,7 @@ def test_the_second_of_two_profiles_ends_before_spark_starts(
     def started(*_: Any, **__: Any) -> None:
         raise AssertionError("Spark was started")
 
-    monkeypatch.setattr(profile_verb, "spark_session", started)
+    monkeypatch.setattr(measuring, "spark_session", started)
     assert _run("profile", str(tmp_path), "--store", str(store), *more) == 1
     assert f"error: another run (process {writer.pid}) writes to {store}" in capsys.readouterr().err
 
@@ -112,7 +111,7 @@ def test_a_profile_is_the_one_writer_before_spark_has_started(store, more, tmp_p
         raise InputError("that will do")
         yield
 
-    monkeypatch.setattr(profile_verb, "spark_session", starting)
+    monkeypatch.setattr(measuring, "spark_session", starting)
     assert _run("profile", str(tmp_path), "--store", str(store), *more) == 1
     assert looked == [True]
     with writing_to(store):
@@ -123,12 +122,12 @@ def test_only_one_run_measures_a_history(store, writer, monkeypatch, capsys, tmp
     def started(*_: Any, **__: Any) -> None:
         raise AssertionError("Spark was started")
 
-    monkeypatch.setattr(history_verb, "spark_session", started)
-    monkeypatch.setattr(history_verb.live, "types_of_hosts", lambda _: {})
-    monkeypatch.setattr(history_verb.live.Fresh, "asked", lambda _: None)
+    monkeypatch.setattr(histories, "spark_session", started)
+    monkeypatch.setattr(histories, "types_of_hosts", lambda _: {})
     applied = SimpleNamespace(plan=SimpleNamespace(problem=SimpleNamespace(cluster=None)))
-    monkeypatch.setattr(history_verb, "read_receipts", lambda _: ([(applied, "")], []))
+    monkeypatch.setattr(histories, "read_receipts", lambda _: ([(applied, "")], []))
     (store / "tables").mkdir()
-    assert _run("history", "measure", "--history", str(store), "--rebuild") == 1
+    telemetry = ("--telemetry", str(tmp_path))
+    assert _run("history", "measure", *telemetry, "--history", str(store), "--rebuild") == 1
     assert f"writes to {store}" in capsys.readouterr().err
     assert (store / "tables").is_dir()

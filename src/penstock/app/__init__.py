@@ -5,23 +5,79 @@
 >>> result = penstock.plan(problem, scheduler="hetero")
 >>> result.facts.gap
 
-``import penstock`` exposes these names.
+A running cluster is planned for, measured and told through an engine:
+
+>>> storm = penstock.engine("storm", nimbus="storm-master")
+>>> cluster = penstock.running(storm, profile="profile.json")
+>>> plan = cluster.stamped(penstock.plan(cluster.problem, same_counts=True).plan)
+>>> penstock.apply(plan, storm)
+
+``import penstock`` exposes these names. They print nothing and read no options; what they have to
+say on the way goes to ``say`` or ``progress``.
 """
 
 from penstock.app.answers import Comparison, Planned
+from penstock.app.applying import PreparedPlan, apply, prepared
+from penstock.app.histories import PlanHistory, history, measure_history
+from penstock.app.imports import (
+    ImportedCluster,
+    import_flux,
+    import_production,
+    import_running,
+    import_storm_yaml,
+)
+from penstock.app.measuring import (
+    MeasuringOptions,
+    follow,
+    live_profile,
+    measure,
+    measure_running,
+)
 from penstock.app.plans import compare, plan
 from penstock.app.problems import problem, profile
+from penstock.app.running import RunningCluster, diff_running, engine, running, snapshot
+from penstock.app.runs import RunInput, RunResult, run
 from penstock.app.simulations import load_curve, simulate
+from penstock.app.telemetry import SparkOptions, TelemetrySelection, telemetry_of
+from penstock.change.diff import diff
 from penstock.files.store import load
 
 __all__ = [
     "Comparison",
+    "ImportedCluster",
+    "MeasuringOptions",
+    "PlanHistory",
     "Planned",
+    "PreparedPlan",
+    "RunInput",
+    "RunResult",
+    "RunningCluster",
+    "SparkOptions",
+    "TelemetrySelection",
+    "apply",
     "compare",
+    "diff",
+    "diff_running",
+    "engine",
+    "follow",
+    "history",
+    "import_flux",
+    "import_production",
+    "import_running",
+    "import_storm_yaml",
+    "live_profile",
     "load",
     "load_curve",
+    "measure",
+    "measure_history",
+    "measure_running",
     "plan",
+    "prepared",
     "problem",
     "profile",
+    "run",
+    "running",
     "simulate",
+    "snapshot",
+    "telemetry_of",
 ]

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from penstock.app.answers import Comparison, Planned
-from penstock.engines import Engine
-from penstock.engines.spark.planning import SCHEDULER as SPARK_SCHEDULER
 from penstock.evaluate.bound import Bound
 from penstock.model.plan import Scalar
 from penstock.model.problem import Problem
@@ -15,9 +13,6 @@ from penstock.planning import solve as solving
 from penstock.planning.counts import DEFAULT_COUNTS_FROM
 from penstock.planning.solve import DEFAULT_SCHEDULER
 from penstock.schedulers.base import Budget
-
-#: What plans for an engine, unless one is asked for by name.
-SCHEDULER_FOR = {Engine.STORM: DEFAULT_SCHEDULER, Engine.SPARK: SPARK_SCHEDULER}
 
 
 def plan(

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from penstock.app.inputs import Source, is_folder, natural_cluster, resolved, terms_from
-from penstock.engines import Engine
-from penstock.engines.spark.planning import as_spark_runs_it
+from penstock.engines import registry
+from penstock.engines.base import Engine
 from penstock.errors import Finding, InputError
 from penstock.files import examples
 from penstock.files.store import load
@@ -31,13 +31,14 @@ def problem(
     headroom: float | None = None,
     met: float | None = None,
     terms: Terms | Source | None = None,
-    engine: Engine = Engine.STORM,
+    engine: str | Engine = registry.DEFAULT_ENGINE,
     estimate_from: str | None = None,
 ) -> Problem:
     """A problem from values, files, dicts or the names of shipped examples.
 
     Without a cluster, an example's own is taken; a recorded production folder brings its own.
-    For Spark, every stream is divided by shares and instance counts are left to the planner.
+    ``engine`` may change topologies to how it runs them: Spark divides every stream by shares and
+    leaves instance counts to the planner.
     Without a profile, a shipped one that covers the components on these machines is used if there
     is one; otherwise the topologies' requests must do. ``estimate_from`` names a machine type of
     the profile whose costs, divided by relative speed, are taken for types on which it has none.
@@ -68,9 +69,11 @@ def problem(
         if costs is None:
             raise InputError("met changes a profile, and this problem has none")
         costs = costs.with_met(_not_negative("met", met))
-    if engine is Engine.SPARK:
-        known = [as_spark_runs_it(t) for t in known]
-    built = build(known, machines, costs, weighted=weighted or engine is Engine.SPARK)
+    target = registry.create(engine) if isinstance(engine, str) else engine
+    with registry.naming_its_package(target.name):
+        known = [target.adapt(t) for t in known]
+    weighted = weighted or target.capabilities.weighted
+    built = build(known, machines, costs, weighted=weighted)
     return built if terms is None else built.with_terms(terms_from(terms))
 
 

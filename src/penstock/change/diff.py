@@ -27,6 +27,18 @@ class ComponentChange:
     def is_change(self) -> bool:
         return bool(self.moves or self.added or self.dropped or self.shares_changed)
 
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "topology": self.topology,
+            "component": self.component,
+            "before": self.before,
+            "after": self.after,
+            "moves": [{"from": a, "to": b} for a, b in self.moves],
+            "added": list(self.added),
+            "dropped": list(self.dropped),
+            "shares_changed": self.shares_changed,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Changes:
@@ -63,20 +75,7 @@ class Changes:
             "machines_freed": list(self.machines_freed),
             "rate_before_per_s": dict(self.rate_before_per_s),
             "rate_after_per_s": dict(self.rate_after_per_s),
-            "components": [
-                {
-                    "topology": change.topology,
-                    "component": change.component,
-                    "before": change.before,
-                    "after": change.after,
-                    "moves": [{"from": a, "to": b} for a, b in change.moves],
-                    "added": list(change.added),
-                    "dropped": list(change.dropped),
-                    "shares_changed": change.shares_changed,
-                }
-                for change in self.components
-                if change.is_change
-            ],
+            "components": [change.to_dict() for change in self.components if change.is_change],
         }
 
 

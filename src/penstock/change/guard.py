@@ -6,13 +6,9 @@ components and placement. Anything else, and what it moves and predicts is not w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from penstock.model.plan import Deployed, Plan
+from penstock.model.plan import Deployed, Places, Plan
 from penstock.model.snapshot import Snapshot
 from penstock.model.topology import Topology
-
-Places = Mapping[str, tuple[tuple[str, int], ...]]
 
 
 def stale(plan: Plan, snapshot: Snapshot) -> list[str]:
@@ -64,7 +60,7 @@ def _changes(topology: Topology, plan: Plan, snapshot: Snapshot) -> list[str]:
         found.append(f"{topology.name} was submitted anew: {now.id}, no {before.id}")
     elif differences(dict(before.components), now) and (
         # Where it is in force already, somebody has applied it, or half of it.
-        differences(places_of(plan, topology.name), now)
+        differences(plan.places(topology.name), now)
     ):
         found.append(f"{topology.name} was placed anew since the plan was made")
     return found
@@ -89,7 +85,7 @@ def _structure(planned: Topology, running: Topology) -> list[str]:
 def _too_many(plan: Plan, running: Topology) -> list[str]:
     """Tasks are fixed when a topology is submitted, and no instance is without one."""
     found = []
-    for name, places in places_of(plan, running.name).items():
+    for name, places in plan.places(running.name).items():
         most = running.components[running.index[name]].tasks if name in running.index else None
         if most is not None and len(places) > most:
             found.append(
@@ -108,22 +104,6 @@ def _subscriptions(topology: Topology, among: set[str] | None = None) -> set[tup
         for s in topology.streams
         if not s.name.startswith("__")
         and (among is None or (s.source in among and s.target in among))
-    }
-
-
-def places_of(plan: Plan, topology: str) -> dict[str, tuple[tuple[str, int], ...]]:
-    """Machine and slot of every instance of one topology, by component."""
-    problem, placement = plan.problem, plan.placement
-    names = [machine.name for machine in problem.cluster.machines]
-    starts = placement.starts(len(problem.components))
-    index = [t.name for t in problem.topologies].index(topology)
-    first = problem.first_component[index]
-    return {
-        component.name: tuple(
-            (names[placement.machine[i]], int(placement.slot[i]))
-            for i in range(starts[first + c], starts[first + c + 1])
-        )
-        for c, component in enumerate(problem.topologies[index].components)
     }
 
 

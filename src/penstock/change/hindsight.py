@@ -14,9 +14,9 @@ import numpy as np
 from penstock.change.history import (
     PROCESSES,
     THREADS,
-    Applied,
     MachineOutcome,
     Outcome,
+    Receipt,
     TopologyOutcome,
     WhatRan,
 )
@@ -34,7 +34,7 @@ QUEUE_FULL = 0.5
 CPU_FULL = 0.97
 
 
-def hindsight(applied: Applied, ran: WhatRan) -> Outcome:
+def hindsight(applied: Receipt, ran: WhatRan) -> Outcome:
     """What was measured, with what was to be expected of it."""
     plan = applied.plan
     compared, measured = _measured_cpu(plan, ran)

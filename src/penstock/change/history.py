@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from statistics import median
 
 from penstock.change.diff import ComponentChange
@@ -18,20 +19,59 @@ PROCESSES, THREADS = "worker processes", "threads of instances"
 
 
 @dataclass(frozen=True)
-class Applied:
-    """A plan put in force, as its receipt says."""
+class TopologyReceipt:
+    """What one topology went through when a plan was put in force."""
 
-    id: str
+    topology: str
+    #: The engine's name of this very submission.
+    run: str = ""
+    #: Components whose number of instances changed, with the new number.
+    executors: Mapping[str, int] = field(default_factory=dict)
+    workers_restarted: int = 0
+    #: How many workers it has afterwards.
+    workers: int = 0
+    placed_after_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """A plan put in force: what was meant, and how it ended, as far as that is known yet."""
+
     plan_id: str
     plan: Plan
     engine: str
-    outcome: str
-    began_ms: int
-    ended_ms: int
-    #: The engine's name of each topology's submission, by topology.
-    runs: Mapping[str, str]
+    began_s: float
+    ended_s: float
+    outcome: str = BEGUN
+    steps: tuple[TopologyReceipt, ...] = ()
     changes: tuple[ComponentChange, ...] = ()
+    #: Where the engine reads plans, and where the file from before is kept.
+    plan_file: str = ""
+    backup: str = ""
     trouble: tuple[str, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """When and what: sorts by time, and is a file name everywhere."""
+        began = datetime.fromtimestamp(self.began_ms / 1000, UTC)
+        return f"{began:%Y%m%dT%H%M%S}{began.microsecond // 1000:03d}-{self.plan_id}"
+
+    @property
+    def began_ms(self) -> int:
+        return round(1000 * self.began_s)
+
+    @property
+    def ended_ms(self) -> int:
+        return round(1000 * self.ended_s)
+
+    @property
+    def runs(self) -> Mapping[str, str]:
+        """The engine's name of each topology's submission, by topology."""
+        return {step.topology: step.run for step in self.steps}
+
+    @property
+    def moves(self) -> int:
+        return sum(len(change.moves) for change in self.changes)
 
     @property
     def topologies(self) -> tuple[str, ...]:
@@ -123,7 +163,7 @@ class Outcome:
 class Entry:
     """One plan of the history: what was done, and what came of it as far as that is known."""
 
-    applied: Applied
+    applied: Receipt
     measured: Outcome | None = None
     #: Why nothing was measured.
     why_not: str = ""
@@ -136,7 +176,7 @@ class Entry:
         return predicted / topology.rate_per_s - 1.0
 
 
-def ends_ms(applied: Applied, all_applied: Iterable[Applied]) -> int | None:
+def ends_ms(applied: Receipt, all_applied: Iterable[Receipt]) -> int | None:
     """When the next plan of one of its topologies was begun; ``None``: it is the newest."""
     mine = set(applied.topologies)
     later = [

@@ -7,24 +7,26 @@ from typing import Annotated
 
 import typer
 
-from penstock.change.guard import stale
-from penstock.cli import history_options, options, storm_options
+from penstock.app.applying import prepared
+from penstock.change.history import Receipt
+from penstock.cli import engine_options, history_options, options
 from penstock.cli.output import say, show, write_file, write_json
-from penstock.engines.storm.kept import names_in
-from penstock.engines.storm.permission import Permission, plan_file_of
-from penstock.engines.storm.publication import Publication, Receipt, prepare
-from penstock.engines.storm.publish import Publisher, read_plan_file
-from penstock.errors import EXIT_CHANGES, EXIT_DONE, Finding, StaleError
+from penstock.engines.publication import Publication
+from penstock.engines.registry import DEFAULT_ENGINE
+from penstock.errors import EXIT_CHANGES, EXIT_DONE
 from penstock.files.answer_formats import answer_head
+from penstock.files.receipt_file import receipt_to_dict
 from penstock.files.writer import to_json
 from penstock.report.text import changes_view
 
 
 def command(
     plan: Annotated[Path, typer.Argument(help="The plan to put in force.")],
-    nimbus: storm_options.Nimbus = None,
-    storm_yaml: storm_options.StormYaml = None,
-    types: storm_options.Types = None,
+    engine: engine_options.To = DEFAULT_ENGINE,
+    nimbus: engine_options.Nimbus = None,
+    storm_yaml: engine_options.StormYaml = None,
+    types: engine_options.Types = None,
+    more: engine_options.EngineOptions = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do it; without, only say what would be.")] = (
         False
     ),
@@ -47,47 +49,34 @@ def command(
     ] = False,
     as_json: options.Json = False,
 ) -> int:
-    """Put a plan in force on a running Storm, or go back; without --yes, show what would move.
+    """Put a plan in force on a running cluster, or go back; without --yes, show what would move.
 
     penstock apply plan.json --nimbus storm-master
 
     penstock apply plan.json --storm-yaml conf/storm.yaml --yes --within 300
     """
-    wanted = options.load_plan(plan)
-    target = storm_options.Target(nimbus, None, storm_yaml, types)
-    with target.bridge() as bridge:
-        snapshot = target.snapshot_over(bridge)
-        old = stale(wanted, snapshot)
-        if old:
-            raise StaleError(*(Finding(change, str(plan)) for change in old), "plan again")
-        permission = Permission.asked(bridge, plan_file)
-        path = plan_file_of(snapshot, permission, plan_file)
-        publication = prepare(wanted, snapshot)
-        kept_plans = names_in(Publisher.kept(publication, read_plan_file(path)))
+    loaded = options.load_plan(plan)
+    target = engine_options.engine(
+        engine, more, nimbus=nimbus, storm_yaml=storm_yaml, types=types, plan_file=plan_file
+    )
+    with prepared(loaded, target, name=str(plan), say=say) as ready:
+        publication = ready.publication
         if not as_json:
             show(changes_view(publication.changes), *_steps(publication, wait_s))
-        if kept_plans:
-            say(f"plans that stay in force: {', '.join(kept_plans)}")
+        if publication.beside:
+            say(f"plans that stay in force: {', '.join(publication.beside)}")
         if not yes:
             if as_json:
-                write_json(_dry(publication, wait_s) | {"kept": kept_plans})
+                write_json(_dry_run(publication, wait_s))
             say("nothing was changed; --yes does it" if publication.any else "nothing to do")
             return EXIT_CHANGES if detailed_exitcode and publication.any else EXIT_DONE
 
-        kept = history_options.Kept(history_options.folder(history), wanted)
+        def keep(state: Receipt) -> None:
+            write_file(receipt, to_json(receipt_to_dict(state)))
 
-        def keep(done: Receipt) -> None:
-            kept.keep(done.to_dict())
-            write_file(receipt, to_json(done.to_dict()))
-
-        publisher = Publisher(
-            bridge, path, say, keep,
-            wait_s=wait_s, within_s=within_s, permission=permission,
-            machine_types=target.machine_types,
-        )  # fmt: skip
-        done = publisher.publish(publication)
+        done = ready.publish(wait_s=wait_s, within_s=within_s, history=history, keep=keep)
     if as_json:
-        write_json(done.to_dict())
+        write_json(receipt_to_dict(done))
     say(f"plan {done.plan_id} is in force after {done.ended_s - done.began_s:.1f} s; see {receipt}")
     return EXIT_DONE
 
@@ -107,7 +96,7 @@ def _steps(publication: Publication, wait_s: int) -> list[str]:
     return lines
 
 
-def _dry(publication: Publication, wait_s: int) -> dict[str, object]:
+def _dry_run(publication: Publication, wait_s: int) -> dict[str, object]:
     steps = [
         {
             "topology": step.topology,
@@ -119,4 +108,5 @@ def _dry(publication: Publication, wait_s: int) -> dict[str, object]:
         for step in publication.steps
     ]
     changes = publication.changes.to_dict()
-    return {**answer_head("dry-run"), "topologies": steps, **changes}
+    beside = list(publication.beside)
+    return {**answer_head("dry-run"), "topologies": steps, **changes, "kept": beside}

@@ -43,7 +43,7 @@ from penstock.simulate.compiled import has_numba
 from penstock.telemetry.findings import Measurement
 
 if TYPE_CHECKING:
-    from penstock.engines.spark.runner import Batch
+    from penstock.engines.base import Batch
 
 _TOPOLOGY = "diamond"
 _SCHEDULERS = ("default", "hetero", "penstock")

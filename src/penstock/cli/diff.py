@@ -7,10 +7,9 @@ from typing import Annotated
 
 import typer
 
-from penstock.change.diff import diff
-from penstock.cli import options, storm_options
-from penstock.cli.output import show, write_json
-from penstock.engines.storm.publication import prepare
+from penstock import app
+from penstock.cli import engine_options, options
+from penstock.cli.output import say, show, write_json
 from penstock.errors import EXIT_CHANGES, EXIT_DONE, UsageError
 from penstock.files.answer_formats import answer_head
 from penstock.report.text import changes_view
@@ -21,11 +20,12 @@ def command(
         Path, typer.Argument(help="The plan in force; with --from, the one to come.")
     ],
     after: Annotated[Path | None, typer.Argument(help="The plan to come.")] = None,
-    engine: storm_options.From = None,
-    nimbus: storm_options.Nimbus = None,
-    ui: storm_options.Ui = None,
-    storm_yaml: storm_options.StormYaml = None,
-    types: storm_options.Types = None,
+    taken_from: engine_options.From = None,
+    nimbus: engine_options.Nimbus = None,
+    ui: engine_options.Ui = None,
+    storm_yaml: engine_options.StormYaml = None,
+    types: engine_options.Types = None,
+    more: engine_options.EngineOptions = None,
     detailed_exitcode: Annotated[
         bool, typer.Option("--detailed-exitcode", help="Exit with 3 if there are changes.")
     ] = False,
@@ -37,15 +37,17 @@ def command(
 
     penstock diff plan.json --from storm --nimbus host --detailed-exitcode
     """
-    if storm_options.is_live(engine):
+    if taken_from is not None:
         if after is not None:
             raise UsageError("with --from, name one plan: it is held against what runs")
-        target = storm_options.Target(nimbus, ui, storm_yaml, types)
-        changes = prepare(options.load_plan(before), target.snapshot()).changes
+        target = engine_options.engine(
+            taken_from, more, nimbus=nimbus, ui=ui, storm_yaml=storm_yaml, types=types
+        )
+        changes = app.diff_running(target, options.load_plan(before), say=say)
     elif after is None:
         raise UsageError("name two plans, or one and --from storm")
     else:
-        changes = diff(options.load_plan(before), options.load_plan(after))
+        changes = app.diff(options.load_plan(before), options.load_plan(after))
     if as_json:
         write_json({**answer_head("changes"), **changes.to_dict()})
     else:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import tempfile
-import time
-from pathlib import Path
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 
-from penstock.change.history import Entry
-from penstock.cli import history_options, live, options
+from penstock import app as api
+from penstock.app.histories import PlanHistory
+from penstock.app.telemetry import SparkOptions
+from penstock.cli import engine_options, history_options, options
 from penstock.cli.output import say, show, write_json, write_text
-from penstock.engines.spark.session import DRIVER_MEMORY, LOCAL, spark_session
-from penstock.errors import EXIT_DONE, EXIT_FAILURE, Finding, InputError, UnknownNameError
+from penstock.engines.registry import DEFAULT_ENGINE
+from penstock.engines.spark.session import DRIVER_MEMORY, LOCAL
+from penstock.errors import EXIT_DONE, EXIT_FAILURE
 from penstock.files.answer_formats import answer_head
-from penstock.files.receipt_file import read_receipts
 from penstock.report.history import entry_to_dict, entry_view, history_markdown, history_view
-from penstock.telemetry.history.reader import TABLES, read_history
 
 app = typer.Typer()
 
@@ -44,20 +43,15 @@ def list_entries(
     """
     if context.invoked_subcommand is not None:
         return EXIT_DONE
-    entries, findings = read_history(history_options.folder(history))
+    plans = api.history(history)
     if topology is not None:
-        known = sorted({name for e in entries for name in e.applied.topologies})
-        if topology not in known:
-            raise UnknownNameError("topology in the history", topology, known)
-        entries = [e for e in entries if topology in e.applied.topologies]
-    entries = entries[-last:] if last else entries
-    if as_json:
-        write_json(_to_dict(entries, findings))
-    elif markdown:
-        write_text(history_markdown(entries))
-    else:
-        show(history_view(entries))
-    return _told(findings)
+        plans = plans.of_topology(topology)
+    if last:
+        plans = plans.newest(last)
+    if markdown and not as_json:
+        write_text(history_markdown(list(plans.entries)))
+        return _exit_code(plans)
+    return _present(plans, as_json=as_json)
 
 
 @app.command("show", short_help="Show everything about one applied plan.")
@@ -74,18 +68,18 @@ def show_entry(
 
     penstock history show 20261115T2217 --json
     """
-    entries, findings = read_history(history_options.folder(history))
-    entry = _found(entries, id_)
+    plans = api.history(history)
+    entry = plans.entry(id_)
     if as_json:
-        write_json(_to_dict([entry], findings))
+        write_json(_to_dict(replace(plans, entries=(entry,))))
     else:
         show(entry_view(entry))
-    return _told(findings)
+    return _exit_code(plans)
 
 
 @app.command("measure", short_help="Hold applied plans against telemetry, on Spark.")
 def measure(
-    telemetry: live.Telemetry = None,
+    telemetry: engine_options.Telemetry = None,
     warm_up: options.WarmUp = 60.0,
     history: history_options.History = None,
     anew: Annotated[
@@ -102,80 +96,33 @@ def measure(
 
     penstock history measure --telemetry telemetry --history history --json
     """
-    folder = history_options.folder(history)
-    fresh = live.Fresh.asked(telemetry)
-    config = options.spark_config(settings or [])
-    receipts, findings = read_receipts(folder)
-    if not receipts:
-        message = "has no receipts; penstock apply leaves one for each plan"
-        raise InputError(*findings, Finding(message, str(folder)))
-    types = {
-        name: kind
-        for applied, _ in receipts
-        for name, kind in live.types_of_hosts(applied.plan.problem.cluster).items()
-    }
-    say(f"starting Spark on {master}")
-    with (
-        live.measuring(folder),
-        spark_session(master, driver_memory=driver_memory, config=config) as spark,
-        tempfile.TemporaryDirectory(prefix="penstock-tables-") as scratch,
-    ):
-        from penstock.telemetry.clean import Settings
-        from penstock.telemetry.pipeline import Pipeline
-        from penstock.telemetry.store import Store
+    target = engine_options.engine(DEFAULT_ENGINE)
+    selection = engine_options.telemetry(target, telemetry)
+    spark = SparkOptions(master, driver_memory, options.spark_config(settings or []))
+    plans = api.measure_history(
+        selection, history, warm_up_s=warm_up, rebuild=anew, spark=spark, say=say
+    )
+    return _present(plans, as_json=as_json)
 
-        pipeline = Pipeline(
-            spark,
-            Store(spark, scratch),
-            Settings(warm_up_s=warm_up),
-            machine_types=types,
-            progress=say,
-        )
-        live.take_in(pipeline, fresh.folders)
-        live.require_lines(pipeline, fresh)
-        if anew:
-            _put_aside(folder)
-        live.look_back(pipeline, folder)
-    entries, findings = read_history(folder)
+
+def _present(plans: PlanHistory, *, as_json: bool) -> int:
     if as_json:
-        write_json(_to_dict(entries, findings))
+        write_json(_to_dict(plans))
     else:
-        show(history_view(entries))
-    return _told(findings)
+        show(history_view(list(plans.entries)))
+    return _exit_code(plans)
 
 
-def _put_aside(folder: Path) -> None:
-    if (folder / TABLES).exists():
-        aside = folder / f"{TABLES}-{int(time.time())}"
-        (folder / TABLES).rename(aside)
-        say(f"the tables so far are in {aside}")
-
-
-def _found(entries: list[Entry], wanted: str) -> Entry:
-    if wanted == "last" and entries:
-        return entries[-1]
-    ids = [e.applied.id for e in entries]
-    matching = [
-        e for e in entries if e.applied.id.startswith(wanted) or e.applied.plan_id == wanted
-    ]
-    if not matching:
-        raise UnknownNameError("applied plan", wanted, ids[::-1])
-    if len(matching) > 1:
-        names = ", ".join(e.applied.id for e in matching)
-        raise InputError(f'"{wanted}" is the beginning of several: {names}')
-    return matching[0]
-
-
-def _to_dict(entries: list[Entry], findings: list[Finding]) -> dict[str, object]:
+def _to_dict(plans: PlanHistory) -> dict[str, object]:
     return {
         **answer_head("history"),
-        "plans": [entry_to_dict(entry) for entry in entries],
-        "unreadable": [finding.to_dict() for finding in findings],
+        "plans": [entry_to_dict(entry) for entry in plans.entries],
+        "unreadable": [finding.to_dict() for finding in plans.findings],
     }
 
 
-def _told(findings: list[Finding]) -> int:
+def _exit_code(plans: PlanHistory) -> int:
     """What could not be read is told and leaves its mark on the exit code; the rest was shown."""
-    for finding in findings:
+    for finding in plans.findings:
         say(f"error: {finding}")
-    return EXIT_FAILURE if findings else EXIT_DONE
+    return EXIT_FAILURE if plans.findings else EXIT_DONE

@@ -4,28 +4,42 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from penstock.change.in_force import plan_in_force
-from penstock.cli import options, storm_options
+from penstock import app as api
+from penstock.cli import engine_options, options
 from penstock.cli.output import make_folder, say, write_file, write_json, write_text
-from penstock.errors import EXIT_DONE, Finding, InputError, UsageError
+from penstock.engines import registry
+from penstock.engines.base import Engine
+from penstock.errors import EXIT_DONE, UsageError
 from penstock.files.answer_formats import answer_head
-from penstock.files.document import read_document
-from penstock.files.flux import is_flux, topology_from_flux
-from penstock.files.production import Executors, is_production_folder, load_production
-from penstock.files.schema import as_mapping, is_name
 from penstock.files.store import dumps, load, save, to_dict
-from penstock.files.storm_yaml import cluster_from_storm_yaml
 from penstock.files.writer import to_json
 from penstock.model.cluster import Cluster
 from penstock.model.plan import Plan
 from penstock.model.topology import Topology
 from penstock.planning.numbers import counted
 
-app = typer.Typer(help="Turn Storm's own files into ours.", no_args_is_help=True)
+OutFolder = Annotated[Path, typer.Option("--out", "-o", help="Folder for the files.")]
+
+
+class _ImportGroup(typer.core.TyperGroup):
+    """A command for each engine that was installed besides, next to those written here."""
+
+    def list_commands(self, context: Any) -> list[str]:
+        own = super().list_commands(context)
+        return [*own, *(name for name in registry.installed() if name not in own)]
+
+    def get_command(self, context: Any, name: str) -> Any:
+        own = super().get_command(context, name)
+        return _command_of(name) if own is None and name in registry.installed() else own
+
+
+app = typer.Typer(
+    cls=_ImportGroup, help="Turn other people's files into ours.", no_args_is_help=True
+)
 
 
 @app.command("flux")
@@ -46,12 +60,9 @@ def flux(
 
     penstock import flux topology.yaml --property topology.name=wordcount
     """
-    document = read_document(file)
-    if not is_flux(as_mapping(document.value)):
-        raise InputError(Finding("is no Flux topology: no spouts, bolts or includes", str(file)))
     pairs = dict(_pair(p) for p in properties or [])
     environ = dict(os.environ) if env_filter else {}
-    return _write(topology_from_flux(document, pairs, environ), out, as_json)
+    return _write(api.import_flux(file, pairs, environ), out, as_json)
 
 
 @app.command("storm-yaml")
@@ -68,18 +79,16 @@ def storm_yaml(
 
     penstock import storm-yaml hosts/*/conf/storm.yaml --name production
     """
-    if not is_name(name):
-        raise UsageError(f'--name must be a name without slashes, not "{name}"')
-    return _write(cluster_from_storm_yaml(files, name), out, as_json)
+    return _write(api.import_storm_yaml(files, name), out, as_json)
 
 
 @app.command("storm")
 def storm(
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the files.")],
-    nimbus: storm_options.Nimbus = None,
-    ui: storm_options.Ui = None,
-    storm_yaml: storm_options.StormYaml = None,
-    types: storm_options.Types = None,
+    out: OutFolder,
+    nimbus: engine_options.Nimbus = None,
+    ui: engine_options.Ui = None,
+    storm_yaml: engine_options.StormYaml = None,
+    types: engine_options.Types = None,
     as_json: options.Json = False,
 ) -> int:
     """Import a running Storm: its machines, its topologies, and who runs where.
@@ -88,36 +97,55 @@ def storm(
 
     penstock import storm --ui http://storm-master:8080 --types hosts.yaml --out live
     """
-    snapshot = storm_options.Target(nimbus, ui, storm_yaml, types).snapshot()
+    target = engine_options.engine(
+        "storm", nimbus=nimbus, ui=ui, storm_yaml=storm_yaml, types=types
+    )
+    return _write_running(target, out, as_json=as_json)
+
+
+def _command_of(name: str) -> Any:
+    """The command for an engine that was installed besides; its options are its own."""
+    single = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+    @single.command(name, short_help=f"Import a running cluster of {name}.")
+    def running(
+        out: OutFolder,
+        more: engine_options.EngineOptions = None,
+        as_json: options.Json = False,
+    ) -> int:
+        """Import a running cluster: its machines, its topologies, and who runs where."""
+        return _write_running(engine_options.engine(name, more), out, as_json=as_json)
+
+    return typer.main.get_command(single)
+
+
+def _write_running(target: Engine, out: Path, *, as_json: bool) -> int:
+    running = api.import_running(target, say=say)
+    snapshot = running.snapshot
     make_folder(out)
     files: dict[Path, Topology | Cluster | Plan] = {out / "cluster.yaml": snapshot.cluster}
     files |= {out / f"topology-{t.name}.yaml": t for t in snapshot.topologies}
-    if snapshot.topologies:
-        files[out / "current.json"] = plan_in_force(snapshot)
+    if running.plan is not None:
+        files[out / "current.json"] = running.plan
     for path, value in files.items():
         _save(value, path)
-    seen: dict[str, object] = {
-        "rates_per_s": {name: dict(rates) for name, rates in snapshot.rates.items()},
-        "scheduler_info": dict(snapshot.statuses),
-        "avoided": list(snapshot.avoided),
-        "left_out": dict(snapshot.left_out),
-    }
-    write_file(out / "seen.json", to_json({**answer_head("seen"), **seen}))
+    observations = running.to_dict()
+    write_file(out / "seen.json", to_json({**answer_head("seen"), **observations}))
     if as_json:
         names = [str(path) for path in (*files, out / "seen.json")]
-        write_json({**answer_head("imported"), "files": names, **seen})
+        write_json({**answer_head("imported"), "files": names, **observations})
     machines = counted(len(snapshot.cluster.machines), "machine")
     topologies = counted(len(snapshot.topologies), "topology")
     say(f"wrote {machines}, {topologies} and who runs where to {out}")
     if snapshot.avoided:
-        say(f"on Storm's blacklist: {', '.join(snapshot.avoided)}")
+        say(f"on the blacklist of {target.name}: {', '.join(snapshot.avoided)}")
     return EXIT_DONE
 
 
 @app.command("production")
 def production(
     folder: Annotated[Path, typer.Argument(help="Folder with cluster.json and topologies.json.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the files.")],
+    out: OutFolder,
     executors: Annotated[
         str, typer.Option(help="nimbus: what Storm starts; storm-test: what its test counts.")
     ] = "nimbus",
@@ -130,13 +158,7 @@ def production(
     \b
     penstock import production largeCluster01 --executors storm-test --out cluster-01
     """
-    if not is_production_folder(folder):
-        message = "has no cluster.json and topologies.json"
-        raise InputError(Finding(message, str(folder)))
-    rules: dict[str, Executors] = {"nimbus": "nimbus", "storm-test": "storm-test"}
-    if executors not in rules:
-        raise UsageError(f'--executors is nimbus or storm-test, not "{executors}"')
-    problem = load_production(folder, rules[executors])
+    problem = api.import_production(folder, executors)
     make_folder(out)
     files: dict[Path, Topology | Cluster] = {out / "cluster.json": problem.cluster}
     files |= {out / f"topology-{t.name}.json": t for t in problem.topologies}

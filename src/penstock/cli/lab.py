@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.table import Table
 
-from penstock.cli import lab_demo, lab_storm, options
+from penstock.cli import engine_options, lab_demo, lab_storm, options
+from penstock.cli.lab_demo import DEFAULT_ENGINE
 from penstock.cli.output import say, show, write_json
-from penstock.engines import Engine
+from penstock.engines.base import Ability
 from penstock.engines.lab import keeper
 from penstock.engines.lab.cluster import lab_cluster
 from penstock.engines.lab.lab import WARM_UP_S
 from penstock.engines.lab.machines import parse_machines
-from penstock.engines.spark.session import require_spark
-from penstock.engines.storm.home import find_home
+from penstock.engines.registry import naming_its_package, require
 from penstock.errors import EXIT_DONE, EXIT_FAILURE
 from penstock.files.answer_formats import answer_head
 from penstock.files.store import save
@@ -47,7 +46,7 @@ app.command("end", short_help="End a topology on the Storm lab.")(lab_storm.end)
 
 @app.command("up", short_help="Start a lab; it stays until lab down.")
 def up(
-    engine: options.EngineOption = Engine.SPARK,
+    engine: engine_options.EngineName = DEFAULT_ENGINE,
     machines: MachinesOption = DEFAULT_MACHINES,
     warm_up: Annotated[
         float,
@@ -63,13 +62,13 @@ def up(
     penstock lab up --machines 80,40 --warm-up 40
     """
     parse_machines(machines)
+    target = engine_options.engine(engine)
+    require(target, Ability.LAB)
     # Here, where it can be said: the keeper of the lab has no terminal.
-    if engine is Engine.SPARK:
-        require_spark()
-    else:
-        find_home(os.environ, say=say)
-    say(f"starting a {engine.value} lab of {machines}")
-    lab = keeper.up(engine.value, machines, warm_up)
+    with naming_its_package(engine):
+        target.require_lab(say)
+    say(f"starting a {engine} lab of {machines}")
+    lab = keeper.up(engine, machines, warm_up)
     for note in lab.notes:
         say(f"note: {note}")
     _write_cluster(lab, out)
@@ -78,7 +77,7 @@ def up(
 
 @app.command("status", short_help="Show the lab's machines and what they use.")
 def status(
-    engine: options.EngineOption = Engine.SPARK,
+    engine: engine_options.EngineName = DEFAULT_ENGINE,
     address: Annotated[
         bool, typer.Option("--address", help="Print only where the lab is.")
     ] = False,
@@ -91,9 +90,9 @@ def status(
 
     penstock lab status --json
     """
-    lab = keeper.find(engine.value)
+    lab = keeper.find(engine)
     if lab is None:
-        say(f"no {engine.value} lab is up; penstock lab up starts one")
+        say(f"no {engine} lab is up; penstock lab up starts one")
         return EXIT_FAILURE
     if address:
         show(lab.address)
@@ -103,14 +102,14 @@ def status(
 
 
 @app.command("down", short_help="Stop the lab and remove all it made.")
-def down(engine: options.EngineOption = Engine.SPARK) -> int:
+def down(engine: engine_options.EngineName = DEFAULT_ENGINE) -> int:
     """Stop the lab: processes end, control groups and folders go.
 
     penstock lab down
 
     penstock lab down --engine spark
     """
-    say(f"the {engine.value} lab is down" if keeper.down(engine.value) else "no lab was up")
+    say(f"the {engine} lab is down" if keeper.down(engine) else "no lab was up")
     return EXIT_DONE
 
 

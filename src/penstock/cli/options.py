@@ -16,7 +16,7 @@ import typer
 from penstock import app
 from penstock.cli.output import say
 from penstock.cli.values import fraction_of
-from penstock.engines import Engine
+from penstock.engines.registry import DEFAULT_ENGINE
 from penstock.errors import Finding, InputError, UsageError
 from penstock.files.store import load
 from penstock.model.plan import Plan, Scalar
@@ -75,7 +75,6 @@ Seconds = Annotated[
 Iterations = Annotated[
     int | None, typer.Option("--iterations", help="Stop searching after so many rounds.", min=1)
 ]
-EngineOption = Annotated[Engine, typer.Option("--engine", help="What the topology runs on.")]
 WarmUp = Annotated[
     float, typer.Option("--warm-up", help="Leave out a worker's first seconds.", min=0)
 ]
@@ -105,7 +104,7 @@ def make_problem(
     weighted: bool = False,
     headroom: float | None = None,
     met: float | None = None,
-    engine: Engine = Engine.STORM,
+    engine: str = DEFAULT_ENGINE,
     estimate_from: str | None = None,
 ) -> Problem:
     """The problem the options describe."""

@@ -10,11 +10,11 @@ from typing import Annotated
 import typer
 
 from penstock import app
-from penstock.app.plans import SCHEDULER_FOR
-from penstock.change.diff import diff
-from penstock.cli import live, options, storm_options, terms_options, what_if_options
+from penstock.app.measuring import LIVE, live_profile
+from penstock.cli import engine_options, options, terms_options, what_if_options
 from penstock.cli.output import is_terminal, say, show, write_file, write_json, write_text
-from penstock.engines import Engine
+from penstock.engines import registry
+from penstock.engines.base import Ability, Engine
 from penstock.errors import (
     EXIT_DONE,
     EXIT_FAILURE,
@@ -55,7 +55,7 @@ def command(
             help="See penstock schedulers. Default: penstock; for Spark, proportional.",
         ),
     ] = None,
-    engine: options.EngineOption = Engine.STORM,
+    engine: engine_options.EngineName = registry.DEFAULT_ENGINE,
     setting: Annotated[
         list[str] | None, typer.Option("--set", help="A scheduler's parameter, name=value.")
     ] = None,
@@ -94,13 +94,14 @@ def command(
     iterations: options.Iterations = None,
     machines: Annotated[bool, typer.Option("--all-machines", help="List every machine.")] = False,
     svg: Annotated[Path | None, typer.Option("--svg", help="Draw who runs where.")] = None,
-    taken_from: storm_options.From = None,
-    nimbus: storm_options.Nimbus = None,
-    ui: storm_options.Ui = None,
-    storm_yaml: storm_options.StormYaml = None,
-    types: storm_options.Types = None,
-    telemetry: live.Telemetry = None,
-    since: live.Since = None,
+    taken_from: engine_options.From = None,
+    nimbus: engine_options.Nimbus = None,
+    ui: engine_options.Ui = None,
+    storm_yaml: engine_options.StormYaml = None,
+    types: engine_options.Types = None,
+    more: engine_options.EngineOptions = None,
+    telemetry: engine_options.Telemetry = None,
+    since: engine_options.Since = None,
     out: options.Out = None,
     as_json: options.Json = False,
 ) -> int:
@@ -110,13 +111,16 @@ def command(
 
     penstock plan clicks.yaml -c cluster.yaml -p profile.yaml --add epyc-2021=3 --demand x2
     """
-    scheduler = scheduler or SCHEDULER_FOR[engine]
+    scheduler = scheduler or registry.get(taken_from or engine).capabilities.scheduler
     running = None
-    if storm_options.is_live(taken_from):
-        target = storm_options.Target(nimbus, ui, storm_yaml, types)
-        running = storm_options.live(
-            target, topologies, _costs(profile, telemetry, since), weighted=weighted,
-            headroom=headroom, met=met, estimate_from=estimate_from,
+    if taken_from is not None:
+        target = engine_options.engine(
+            taken_from, more, nimbus=nimbus, ui=ui, storm_yaml=storm_yaml, types=types
+        )
+        registry.require(target, Ability.SNAPSHOT)
+        running = app.running(
+            target, topologies, _costs(target, profile, telemetry, since), say=say,
+            weighted=weighted, headroom=headroom, met=met, estimate_from=estimate_from,
         )  # fmt: skip
         problem = running.problem
     elif telemetry or since:
@@ -142,8 +146,7 @@ def command(
             counts_from=counts_from,
             budget=budget,
             if_lost=kinds_of_losses,
-            # Storm moves executors but cannot change their number by itself.
-            same_counts=running is not None or same_counts,
+            same_counts=same_counts or (running is not None and running.same_counts),
         )
 
     with options.stoppable_budget(seconds, iterations) as budget:
@@ -159,7 +162,7 @@ def command(
         if as_json:
             write_json(planned.to_dict())
         return _say_why_not(planned, stopped=budget.stopped)
-    made = running.made(planned.plan) if running else planned.plan
+    made = running.stamped(planned.plan) if running else planned.plan
     made = replace(made, notes=(*made.notes, *(f"what if: {text}" for text in assumed)))
     _write(made, out, svg)
     if as_json:
@@ -207,15 +210,14 @@ def _not_reached(planned: app.Planned, missed: Shortfall) -> str:
 
 
 def _costs(
-    profile: str | None, telemetry: list[str] | None, since: str | None
+    target: Engine, profile: str | None, telemetry: list[str] | None, since: str | None
 ) -> str | Callable[[Snapshot], Profile] | None:
     """The profile by name, or measured now from the cluster's own telemetry."""
-    if profile != live.LIVE:
+    if profile != LIVE:
         if telemetry or since:
             raise UsageError("--telemetry and --since go with --profile live")
         return profile
-    fresh = live.Fresh.asked(telemetry, since)
-    return lambda snapshot: live.measured_now(snapshot, fresh)
+    return live_profile(target, engine_options.telemetry(target, telemetry, since), say=say)
 
 
 def _write(plan: Plan, out: Path | None, svg: Path | None) -> None:
@@ -230,7 +232,7 @@ def _show(plan: Plan, before: Plan | None, beside: str, *, all_machines: bool) -
     if beside:
         show("", beside)
     if before is not None:
-        show("", changes_view(diff(before, plan)))
+        show("", changes_view(app.diff(before, plan)))
 
 
 def _say_what_is_written(*paths: Path | None) -> None:

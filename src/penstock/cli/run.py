@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.table import Table
 
-from penstock.cli import options
+from penstock import app
+from penstock.app.runs import RunInput, RunResult, levels_of
+from penstock.cli import engine_options, options
 from penstock.cli.output import say, show, write_json
 from penstock.cli.stopping import stoppable
-from penstock.engines import Engine
+from penstock.engines.base import Batch, Engine
 from penstock.engines.spark.deployment import PlaceBy
-from penstock.engines.spark.session import require_spark
+from penstock.engines.spark.session import LOCAL
 from penstock.errors import EXIT_DONE, InputError, UsageError
 from penstock.files.answer_formats import answer_head
-from penstock.files.examples import load_topology, topology_names
-from penstock.files.store import load
-from penstock.model.topology import Kind, Topology
+from penstock.files.examples import load_topology
 from penstock.planning.numbers import counted, rate
 
-if TYPE_CHECKING:
-    from penstock.engines.spark.runner import Batch
-
 _SAY_EVERY_S = 2.0
-_SPARK_LOG = "spark.log"
-#: Parts of --rows: at several loads what a tuple costs can be told from what is always there.
-_TO_MEASURE, _UNDER_A_PLAN = "1,0.5,0.25", "1"
+#: The engine that runs topologies from code, where none is named.
+DEFAULT_ENGINE = "spark"
 
 
 def command(
@@ -39,7 +35,7 @@ def command(
     example: Annotated[
         str | None, typer.Option("--example", "-e", help="A shipped topology, by name.")
     ] = None,
-    engine: options.EngineOption = Engine.SPARK,
+    engine: engine_options.EngineName = DEFAULT_ENGINE,
     code: Annotated[
         Path | None, typer.Option("--code", help="The functions of its components.")
     ] = None,
@@ -96,7 +92,7 @@ def command(
         Path | None,
         typer.Option("--out", "-o", help="Keep results, telemetry and the checkpoint here."),
     ] = None,
-    master: Annotated[str, typer.Option("--master", help="Spark's master.")] = "local[*]",
+    master: options.Master = LOCAL,
     as_json: options.Json = False,
 ) -> int:
     """Run a topology on Spark, show the rate of every component, and keep what it measured.
@@ -105,52 +101,54 @@ def command(
 
     penstock run clicks.yaml --files incoming --plan plan.json --master spark://host:7077
     """
-    if not master.startswith(("local", "spark://")):
-        raise UsageError(f"--master takes local[…] or spark://…, not {master}")
-    if engine is not Engine.SPARK:
-        raise UsageError(f"penstock run is for Spark, not {engine.value}")
-    require_spark()
-    from penstock.engines.spark.results import newest_results
-    from penstock.engines.spark.start import Order, start
-
-    graph, home = _topology(topology, example)
-    if place_by is None:
-        place_by = PlaceBy.TYPE if master.startswith("spark://") else PlaceBy.NOTHING
-    watch = _Watch(graph, batches)
-    with tempfile.TemporaryDirectory(prefix="penstock-run-") as scratch:
-        folder = (out or Path(scratch) / "run").absolute()
-        with stoppable(seconds) as stop:
-            order = Order(
-                master=master,
-                topology=graph,
-                home=home,
-                code_file=code,
-                rows_per_batch=rows,
-                levels=_parts(levels or (_UNDER_A_PLAN if plan else _TO_MEASURE)),
-                every_s=every,
-                files=files,
-                files_per_batch=files_per_batch,
-                kafka=kafka,
-                plan=plan,
-                place_by=place_by,
-                folder=folder,
-                config=options.spark_config(config or []),
-                log_file=folder / _SPARK_LOG if out else None,
-            )
-            start(order, watch.see, say, lambda: stop() or watch.done)
-        results = newest_results(folder) if show_rows else {}
-    if not watch.batches and stop.received is None:
+    if (topology is None) == (example is None):
+        raise UsageError("name a topology file, or an example with --example")
+    if example is not None:
+        load_topology(example)
+    target = _target(engine, master, config, place_by)
+    source = RunInput(
+        rows=rows,
+        levels=levels_of(levels) if levels else None,
+        every_s=every,
+        files=files,
+        files_per_batch=files_per_batch,
+        kafka=kafka,
+    )
+    with stoppable(seconds) as stop:
+        result = app.run(
+            str(topology or example),
+            target,
+            source,
+            code=code,
+            plan=plan,
+            batches=batches,
+            out=out,
+            show_rows=show_rows,
+            stop=stop,
+            on_batch=_BatchNotes(),
+            say=say,
+        )
+    if not result.batches and stop.received is None:
         raise InputError(f"no batch ended: {_what_is_awaited(files, kafka)}")
     if as_json:
-        write_json(watch.to_dict())
+        write_json({**answer_head("run"), **result.to_dict()})
     else:
-        show(watch.view())
-        for name, table in results.items():
-            show("", f"{name}, {min(show_rows, table.num_rows)} of {table.num_rows:,} rows")
-            show(_rows_view(table.slice(0, show_rows).to_pydict()))
+        show(_view(result))
+        for rows_of in result.results:
+            number = min(show_rows, rows_of.total)
+            show("", f"{rows_of.stream}, {number} of {rows_of.total:,} rows")
+            show(_rows_view(rows_of.columns))
     if out:
         say(f"results, state and telemetry are in {out}")
     return stop.exit_code or EXIT_DONE
+
+
+def _target(name: str, master: str, config: list[str] | None, place_by: PlaceBy | None) -> Engine:
+    """The engine, with those of its options that differ from its own defaults."""
+    settings = options.spark_config(config or [])
+    return engine_options.engine(
+        name, master=master if master != LOCAL else None, config=settings or None, place_by=place_by
+    )
 
 
 def _what_is_awaited(files: Path | None, kafka: str | None) -> str:
@@ -159,83 +157,38 @@ def _what_is_awaited(files: Path | None, kafka: str | None) -> str:
     return f"nothing came in from {kafka or 'the source'}; wait longer with --seconds"
 
 
-def _parts(levels: str) -> tuple[float, ...]:
-    try:
-        found = tuple(float(level) for level in levels.split(","))
-    except ValueError:
-        found = ()
-    if not found or not all(0 < level <= 1 for level in found):
-        raise UsageError(f'--levels takes parts above 0 and up to 1, as 0.25,0.5,1, not "{levels}"')
-    return found
-
-
-def _topology(file: str | None, example: str | None) -> tuple[Topology, Path | None]:
-    """The topology, and its file where it has one of its own."""
-    if (file is None) == (example is None):
-        raise UsageError("name a topology file, or an example with --example")
-    if example is not None or file in topology_names():
-        return load_topology(str(example or file)), None
-    value = load(str(file))
-    if not isinstance(value, Topology):
-        raise InputError(f"{file} is a {type(value).__name__.lower()}, not a topology")
-    return value, Path(str(file))
-
-
-def _rows_view(columns: dict[str, list[object]]) -> Table:
+def _rows_view(columns: Mapping[str, Sequence[object]]) -> Table:
     table = Table(*columns, box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for row in zip(*columns.values(), strict=True):
         table.add_row(*map(str, row))
     return table
 
 
-class _Watch:
-    """Adds up what batches did, and says it in passing."""
+class _BatchNotes:
+    """Says in passing what batches do."""
 
-    def __init__(self, graph: Topology, most: int | None) -> None:
-        self.names = [c.name for c in graph.components if c.kind is not Kind.ACKER]
-        self.most = most
-        self.batches = 0
-        self.seconds = 0.0
-        self.tuples = dict.fromkeys(self.names, 0.0)
-        self.cpu_s = dict.fromkeys(self.names, 0.0)
-        self._said = 0.0
+    def __init__(self) -> None:
+        self._next_s = 0.0
 
-    @property
-    def done(self) -> bool:
-        return self.most is not None and self.batches >= self.most
+    def __call__(self, batch: Batch) -> None:
+        if time.monotonic() < self._next_s:
+            return
+        names = dict.fromkeys(sample.component for sample in batch.samples)
+        rates = ", ".join(f"{name} {rate(batch.rate_per_s(name))}/s" for name in names)
+        say(f"batch {batch.number}, {batch.seconds:.1f} s: {rates}")
+        self._next_s = time.monotonic() + _SAY_EVERY_S
 
-    def see(self, batch: Batch) -> None:
-        self.batches += 1
-        self.seconds += batch.seconds
-        for name in self.names:
-            self.tuples[name] += batch.rate_per_s(name) * batch.seconds
-            self.cpu_s[name] += batch.cpu_s(name)
-        if time.monotonic() - self._said >= _SAY_EVERY_S:
-            rates = ", ".join(f"{name} {rate(batch.rate_per_s(name))}/s" for name in self.names)
-            say(f"batch {batch.number}, {batch.seconds:.1f} s: {rates}")
-            self._said = time.monotonic()
 
-    def view(self) -> Table:
-        table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-        table.add_column("component")
-        for column in ("tuples in", "tuples/s", "CPU s", "CPU µs per tuple"):
-            table.add_column(column, justify="right")
-        for name in self.names:
-            tuples, cpu = self.tuples[name], self.cpu_s[name]
-            each = f"{1e6 * cpu / tuples:.1f}" if tuples else "–"
-            speed = rate(tuples / self.seconds) if self.seconds else "–"
-            table.add_row(name, f"{tuples:,.0f}", speed, f"{cpu:.2f}", each)
-        table.caption = f"{counted(self.batches, 'batch')} in {self.seconds:.1f} s"
-        table.caption_justify = "left"
-        return table
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            **answer_head("run"),
-            "batches": self.batches,
-            "seconds": self.seconds,
-            "components": {
-                name: {"tuples": self.tuples[name], "cpu_s": self.cpu_s[name]}
-                for name in self.names
-            },
-        }
+def _view(result: RunResult) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    table.add_column("component")
+    for column in ("tuples in", "tuples/s", "CPU s", "CPU µs per tuple"):
+        table.add_column(column, justify="right")
+    for name in result.components:
+        tuples, cpu = result.tuples.get(name, 0.0), result.cpu_s.get(name, 0.0)
+        each = f"{1e6 * cpu / tuples:.1f}" if tuples else "–"
+        speed = rate(tuples / result.seconds) if result.seconds else "–"
+        table.add_row(name, f"{tuples:,.0f}", speed, f"{cpu:.2f}", each)
+    table.caption = f"{counted(result.batches, 'batch')} in {result.seconds:.1f} s"
+    table.caption_justify = "left"
+    return table

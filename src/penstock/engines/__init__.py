@@ -1,10 +1,5 @@
-"""What topologies run on."""
+"""What topologies run on: engines behind one protocol, the lab of unlike machines, Java.
 
-from enum import StrEnum
-
-
-class Engine(StrEnum):
-    """The engines that Penstock plans for."""
-
-    STORM = "storm"
-    SPARK = "spark"
+:mod:`penstock.engines.base` says what an engine is, :mod:`penstock.engines.registry` which there
+are. Nothing above this package knows one engine from another.
+"""

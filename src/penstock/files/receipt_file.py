@@ -7,20 +7,18 @@ takes them into its tables later.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from penstock.change.diff import ComponentChange
-from penstock.change.history import Applied
+from penstock.change.history import Receipt, TopologyReceipt
 from penstock.errors import Finding, InputError
 from penstock.files.document import Document, document_of, read_document
 from penstock.files.plan_file import plan_from, plan_to_dict
 from penstock.files.schema import FileModel, Name, Strict, Version, check_file
 from penstock.files.writer import to_json, write_text
-from penstock.model.plan import Plan
 
 #: Below the history's folder.
 RECEIPTS = "receipts"
@@ -76,6 +74,9 @@ class ReceiptTopologyFields(Strict):
         None, description="Until the placement was seen to be the plan's."
     )
 
+    def value(self) -> TopologyReceipt:
+        return TopologyReceipt(**self.model_dump())
+
 
 class ReceiptFile(FileModel):
     """What putting a plan in force did."""
@@ -100,13 +101,7 @@ class ReceiptFile(FileModel):
     )
 
 
-def receipt_id(began_s: float, plan_id: str) -> str:
-    """When and what: sorts by time, and is a file name everywhere."""
-    began = datetime.fromtimestamp(round(began_s * 1000) / 1000, UTC)
-    return f"{began:%Y%m%dT%H%M%S}{began.microsecond // 1000:03d}-{plan_id}"
-
-
-def applied_from(document: Document) -> Applied:
+def receipt_from(document: Document) -> Receipt:
     """The receipt in a document, with the plan that it is about."""
     document, file, findings = check_file(document, ReceiptFile)
     if file is None:
@@ -116,43 +111,70 @@ def applied_from(document: Document) -> Applied:
         raise InputError(document.finding(("document",), message))
     if file.ended_s < file.began_s:
         raise InputError(document.finding(("ended_s",), "is before began_s"))
-    plan = plan_from(document_of(file.document, f"{document.name} document"))
-    return Applied(
-        id=receipt_id(file.began_s, file.plan),
+    return Receipt(
         plan_id=file.plan,
-        plan=plan,
+        plan=plan_from(document_of(file.document, f"{document.name} document")),
         engine=file.engine,
+        began_s=file.began_s,
+        ended_s=file.ended_s,
         outcome=file.outcome,
-        began_ms=round(file.began_s * 1000),
-        ended_ms=round(file.ended_s * 1000),
-        runs={t.topology: t.run for t in file.topologies},
+        steps=tuple(step.value() for step in file.topologies),
         changes=tuple(change.value() for change in file.changes),
+        plan_file=file.plan_file,
+        backup=file.backup,
         trouble=tuple(file.trouble),
     )
 
 
-def keep_receipt(history: Path, receipt: dict[str, object], plan: Plan) -> Path:
+def receipt_to_dict(receipt: Receipt) -> dict[str, object]:
+    """A receipt as its file says it, without the plan."""
+    return {
+        **ReceiptFile.FORMAT.head,
+        "plan": receipt.plan_id,
+        "engine": receipt.engine,
+        "outcome": receipt.outcome,
+        "began_s": receipt.began_s,
+        "ended_s": receipt.ended_s,
+        "plan_file": receipt.plan_file,
+        "backup": receipt.backup,
+        "moves": receipt.moves,
+        "topologies": [
+            {
+                "topology": step.topology,
+                "run": step.run,
+                "executors": dict(step.executors),
+                "workers_restarted": step.workers_restarted,
+                "workers": step.workers,
+                "placed_after_s": step.placed_after_s,
+            }
+            for step in receipt.steps
+        ],
+        "changes": [change.to_dict() for change in receipt.changes],
+        "trouble": list(receipt.trouble),
+    }
+
+
+def keep_receipt(history: Path, receipt: Receipt) -> Path:
     """Write a receipt into the history; one of the same plan and moment is replaced."""
-    name = receipt_id(float(str(receipt["began_s"])), str(receipt["plan"]))
-    path = history / RECEIPTS / f"{name}.json"
+    path = history / RECEIPTS / f"{receipt.id}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_text(path, to_json(receipt | {"document": plan_to_dict(plan)}))
+    write_text(path, to_json(receipt_to_dict(receipt) | {"document": plan_to_dict(receipt.plan)}))
     return path
 
 
-def read_receipts(history: Path) -> tuple[list[tuple[Applied, str]], list[Finding]]:
+def read_receipts(history: Path) -> tuple[list[tuple[Receipt, str]], list[Finding]]:
     """All receipts in a history with their text, oldest first, and what is wrong with others."""
-    found: dict[str, tuple[Applied, str]] = {}
+    receipts: dict[str, tuple[Receipt, str]] = {}
     findings: list[Finding] = []
     for path in _files(history / RECEIPTS):
         try:
-            applied = applied_from(read_document(path))
-            found[applied.id] = (applied, path.read_text(encoding="utf-8"))
+            receipt = receipt_from(read_document(path))
+            receipts[receipt.id] = (receipt, path.read_text(encoding="utf-8"))
         except InputError as error:
             findings += error.findings[:3]
         except OSError as error:
             findings.append(Finding(f"cannot be read: {error.strerror or error}", str(path)))
-    return [found[key] for key in sorted(found)], findings
+    return [receipts[key] for key in sorted(receipts)], findings
 
 
 def _files(folder: Path) -> Iterable[Path]:

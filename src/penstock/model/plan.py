@@ -10,6 +10,8 @@ from penstock.model.placement import Placement
 from penstock.model.problem import Problem
 
 Scalar: TypeAlias = str | int | float | bool | None
+#: Machine and slot of every instance, by component.
+Places: TypeAlias = Mapping[str, tuple[tuple[str, int], ...]]
 
 
 @dataclass(frozen=True)
@@ -99,3 +101,18 @@ class Plan:
         """Names of the topologies that have no instance in it."""
         placed = set(self.problem.topology_of[self.placement.component].tolist())
         return tuple(t.name for i, t in enumerate(self.problem.topologies) if i not in placed)
+
+    def places(self, topology: str) -> dict[str, tuple[tuple[str, int], ...]]:
+        """Machine and slot of every instance of one topology, by component."""
+        problem, placement = self.problem, self.placement
+        names = [machine.name for machine in problem.cluster.machines]
+        starts = placement.starts(len(problem.components))
+        index = [t.name for t in problem.topologies].index(topology)
+        first = problem.first_component[index]
+        return {
+            component.name: tuple(
+                (names[placement.machine[i]], int(placement.slot[i]))
+                for i in range(starts[first + c], starts[first + c + 1])
+            )
+            for c, component in enumerate(problem.topologies[index].components)
+        }

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 
 from penstock.model.cluster import Cluster
 from penstock.model.plan import Deployed
@@ -29,3 +29,32 @@ class Snapshot:
     left_out: Mapping[str, str] = field(default_factory=dict)
     #: What could not be learned.
     notes: tuple[str, ...] = ()
+
+    def narrowed(self, topologies: Collection[str]) -> Snapshot:
+        """Only these of the topologies."""
+        mine = [i for i, t in enumerate(self.topologies) if t.name in topologies]
+        return replace(
+            self,
+            topologies=tuple(self.topologies[i] for i in mine),
+            deployed=tuple(self.deployed[i] for i in mine),
+        )
+
+    def without_components(self, names: Collection[str]) -> Snapshot:
+        """For plans that leave some components to the engine, which places them by itself."""
+        return replace(
+            self,
+            topologies=tuple(
+                replace(
+                    t,
+                    components=tuple(c for c in t.components if c.name not in names),
+                    streams=tuple(
+                        s for s in t.streams if s.target not in names and s.source not in names
+                    ),
+                )
+                for t in self.topologies
+            ),
+            deployed=tuple(
+                replace(d, components=tuple(p for p in d.components if p[0] not in names))
+                for d in self.deployed
+            ),
+        )

@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from penstock.change.history import APPLIED, BEGUN, Applied, Entry, Outcome
+from penstock.change.history import APPLIED, BEGUN, Entry, Outcome, Receipt
 from penstock.planning.numbers import UNKNOWN, percent, plain, rate
 
 #: Predictions this close are called right; the goal of every figure we publish.
@@ -127,7 +127,7 @@ def _row(entry: Entry) -> list[str]:
     ]
 
 
-def moved(applied: Applied) -> str:
+def moved(applied: Receipt) -> str:
     """What an apply did to instances, in a few words."""
     parts = {
         "moved": sum(len(c.moves) for c in applied.changes),
@@ -170,7 +170,7 @@ def entry_view(entry: Entry) -> RenderableType:
     return Group(*parts)
 
 
-def _changes(applied: Applied) -> RenderableType:
+def _changes(applied: Receipt) -> RenderableType:
     if not any(c.is_change for c in applied.changes):
         return Text("nothing")
     table = _table("topology", "component", "what")

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from penstock.engines.lab.ballast import never_idle
+from penstock.engines.lab.cpu_keepalive import cpu_keepalive
 from penstock.engines.lab.lab import Lab, lab_of
 from penstock.engines.lab.machines import LabMachine, parse_machines
 from penstock.engines.lab.pace import PaceMeter, pace_measured
 from penstock.engines.spark.closed_loop_demo import ClosedLoop, predicted_points
 from penstock.engines.spark.code import load_code, shipped_code
-from penstock.engines.spark.observed import Observed
+from penstock.engines.spark.observed import RunObservation
 from penstock.engines.spark.sources import RateSource
 from penstock.engines.spark.standalone import start_lab
 from penstock.files.examples import load_topology
@@ -30,15 +30,15 @@ class Compared:
     """One topology on one lab, three ways."""
 
     machines: tuple[LabMachine, ...]
-    alone: Observed
+    alone: RunObservation
     #: By number of equal partitions, watched for a short while; the best once more for long.
-    sweep: dict[int, Observed]
+    sweep: dict[int, RunObservation]
     best_parts: int
-    best_equal: Observed
-    planned: Observed
+    best_equal: RunObservation
+    planned: RunObservation
     plan: Plan
     #: A load that was not in the profile, and what the profile says each machine uses at it.
-    other: Observed
+    other: RunObservation
     predicted: dict[str, float]
     meter: PaceMeter
 
@@ -54,7 +54,7 @@ def _compared(topology: str, machines: str, seconds: float, parts: str) -> Compa
     with (
         tempfile.TemporaryDirectory() as folder,
         lab_of("bench", found) as lab,
-        never_idle(),
+        cpu_keepalive(),
         pace_measured() as meter,
     ):
         loop = closed_loop_of(lab, topology, Path(folder))
@@ -84,7 +84,7 @@ def _compared(topology: str, machines: str, seconds: float, parts: str) -> Compa
 
 def _by_equal_parts(
     loop: ClosedLoop, parts: Mapping[str, int], source: RateSource, seconds: float
-) -> dict[str, Observed]:
+) -> dict[str, RunObservation]:
     """Spark without a plan, with one number of equal partitions after the other."""
     with loop.alone() as spark:
         return {

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
+from penstock.engines.base import Batch
 from penstock.engines.lab.lab import lab_of
 from penstock.engines.lab.machines import parse_machines
 from penstock.engines.spark.closed_loop_demo import ClosedLoop
@@ -26,7 +27,6 @@ from penstock.engines.spark.deployment import PlaceBy
 from penstock.engines.spark.losses import part_left, without_machines
 from penstock.engines.spark.memory import STATE_FILES
 from penstock.engines.spark.planned import PlanInForce, PlannedRun
-from penstock.engines.spark.runner import Batch
 from penstock.engines.spark.sources import FileSource, RateSource, Source
 from penstock.errors import PenstockError
 from penstock.files.store import save

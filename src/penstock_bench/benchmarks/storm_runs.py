@@ -18,8 +18,8 @@ from pathlib import Path
 
 from penstock import app
 from penstock.change.in_force import plan_in_force
-from penstock.engines.lab.ballast import never_idle
 from penstock.engines.lab.cluster import with_own_use
+from penstock.engines.lab.cpu_keepalive import cpu_keepalive
 from penstock.engines.lab.lab import lab_of
 from penstock.engines.lab.machines import parse_machines
 from penstock.engines.lab.pace import PaceMeter, pace_measured
@@ -115,7 +115,7 @@ def _names(topology: str, *kinds: Kind) -> tuple[str, ...]:
 @made_once
 def compared(topology: str, machines: str, seconds: float, windows: int) -> Compared:
     """Measured, planned and flooded; takes a quarter of an hour."""
-    with trial_of(topology, machines) as trial, never_idle(), pace_measured() as meter:
+    with trial_of(topology, machines) as trial, cpu_keepalive(), pace_measured() as meter:
         return _Comparison(trial, seconds, windows, meter).run()
 
 

@@ -7,8 +7,8 @@ import subprocess
 import pytest
 
 from penstock.engines.lab import keeper
+from penstock.engines.lab.process_cleanup import process_cleanup
 from penstock.engines.lab.process_identity import ProcessIdentity
-from penstock.engines.lab.undertaker import undertaker
 from penstock.errors import PenstockError
 from penstock.system.private_folder import NotPrivate, runtime_folder, scratch_folder
 
@@ -95,9 +95,9 @@ def test_helpers_are_not_taken_from_the_current_folder(runtime, tmp_path, monkey
     (theirs / "__init__.py").write_text("open('was-run', 'w').close()\n")
     monkeypatch.chdir(theirs.parent)
     folder = scratch_folder().make_folder("lab-unit-")
-    with undertaker(folder):
+    with process_cleanup(folder):
         scratch_folder().remove_folder(folder)
-    with pytest.raises(PenstockError, match="KeyError"):
+    with pytest.raises(PenstockError, match="no engine"):
         keeper.up("no-such-engine", "10")
     assert not (theirs.parent / "was-run").exists()
 

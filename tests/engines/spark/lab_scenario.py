@@ -21,7 +21,6 @@ from tests.engines.listeners import (
 from tests.engines.spark.test_runner import state_of, text_files
 
 from penstock import app
-from penstock.engines import Engine
 from penstock.engines.lab.cluster import lab_cluster
 from penstock.engines.lab.lab import lab_of
 from penstock.engines.lab.machines import parse_machines
@@ -41,7 +40,7 @@ REPLACED_AFTER, KILLED_AFTER = 2, 4
 def plan_for(graph, machines):
     cluster = lab_cluster(machines)
     known = profile(on=tuple(t.name for t in cluster.types), spout=0.01, split=0.01, count=0.01)
-    return app.plan(app.problem(graph, cluster, known, engine=Engine.SPARK), "proportional").plan
+    return app.plan(app.problem(graph, cluster, known, engine="spark"), "proportional").plan
 
 
 def what_listens(lab):

@@ -7,10 +7,11 @@ from types import SimpleNamespace
 import pytest
 from tests.builders import SHAPES, cluster, profile, topology
 
+from penstock.engines.base import Batch
 from penstock.engines.lab.machines import parse_machines
 from penstock.engines.spark.closed_loop_demo import ClosedLoop, predicted_points
-from penstock.engines.spark.observed import Observed, Seen, Watch
-from penstock.engines.spark.runner import TELEMETRY, Batch
+from penstock.engines.spark.observed import BatchObservation, RunObservation, Watch
+from penstock.engines.spark.runner import TELEMETRY
 from penstock.errors import PenstockError
 from penstock.model.problem import build
 from penstock.model.telemetry import Input, Sample
@@ -45,9 +46,11 @@ def test_batches_count_once_the_limits_are_on_and_two_more_have_passed():
 
 
 def test_some_batches_of_a_run_have_their_own_rate_and_cpu():
-    seen = Observed(
+    seen = RunObservation(
         tuple(
-            Seen(Batch(number, 2.0, (sample("m1", rows, 1.0),)), since_last_s, {"m1": cpu_s})
+            BatchObservation(
+                Batch(number, 2.0, (sample("m1", rows, 1.0),)), since_last_s, {"m1": cpu_s}
+            )
             for number, (rows, cpu_s, since_last_s) in enumerate(
                 [(10.0, 0.2, 1.4), (40.0, 0.8, 2.6), (10.0, 0.4, 1.4)]
             )
@@ -78,7 +81,7 @@ def test_the_speed_of_a_machine_is_by_the_clock():
         ),
     )
     # m1: 200 tuples in 100 * 2 ms + 100 * 3 ms; m2: 50 in 50 * 10 ms.
-    found = Observed((Seen(batch, 1.0, {}),)).tuples_per_busy_s()
+    found = RunObservation((BatchObservation(batch, 1.0, {}),)).tuples_per_busy_s()
     assert found == pytest.approx({"m1": 400.0, "m2": 100.0})
 
 
@@ -102,7 +105,9 @@ def test_what_a_machine_uses_beside_its_workers_is_its_own():
         for n, p in enumerate((10.0, 20.0))
     )  # fmt: skip
     used = {"m1": 0.225, "m2": 0.085}
-    found = Observed(tuple(Seen(batch, 1.0, used) for batch in batches)).own_points()
+    found = RunObservation(
+        tuple(BatchObservation(batch, 1.0, used) for batch in batches)
+    ).own_points()
     # 22.5 less a mean of 15 and 5; 8.5 less 8.
     assert found == pytest.approx({"m1": 2.5, "m2": 0.5})
 
@@ -122,8 +127,8 @@ def test_costs_that_are_too_uncertain_are_measured_once_more(tmp_path, monkeypat
             rows = round(source.rows_per_batch * source.levels[number % 4])
             (tmp_path / name / TELEMETRY / f"{number:09d}.jsonl").write_text(f"{name} {rows}")
             made = replace(sample("m1", float(rows), 1.0), worker_cpu_points=1.0)
-            seen.append(Seen(Batch(number, 4.0, (made,)), 4.0, {"m1": 0.4}))
-        return Observed(tuple(seen))
+            seen.append(BatchObservation(Batch(number, 4.0, (made,)), 4.0, {"m1": 0.4}))
+        return RunObservation(tuple(seen))
 
     def profile_of(folder):
         asked.append(sorted(file.read_text() for file in folder.iterdir()))

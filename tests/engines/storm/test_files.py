@@ -7,7 +7,7 @@ import pytest
 
 from penstock.engines.storm import home as storm_home
 from penstock.engines.storm.home import StormMissing, cache_folder, find_home, plugin_jar
-from penstock.engines.storm.kept import kept_of, published
+from penstock.engines.storm.plans_in_force import parts_in_force, plan_file_text
 from penstock.engines.storm.proof import prove
 from penstock.files.store import dumps, load
 from penstock.telemetry.storm.registry import read_registry
@@ -23,8 +23,8 @@ def test_the_plans_that_the_plugin_reads_are_ours_to_the_byte(name):
 
 
 def test_a_plan_that_keeps_another_in_force_is_what_the_plugin_reads_too():
-    kept = kept_of((PLANS / "two.json").read_bytes(), {"linear", "star"}, {"linear"})
-    text = published(load(PLANS / "linear.json"), kept)
+    kept = parts_in_force((PLANS / "two.json").read_bytes(), {"linear", "star"}, {"linear"})
+    text = plan_file_text(load(PLANS / "linear.json"), kept)
     assert (PLANS / "kept.json").read_text(encoding="utf-8") == text
     read, own, other = (
         json.loads((PLANS / f"{name}.expected.json").read_text(encoding="utf-8"))

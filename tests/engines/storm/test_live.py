@@ -12,7 +12,7 @@ from tests.engines.storm.storm_lab import LARGE, MACHINES, SMALL, storm_lab, unt
 from penstock.cli.main import main
 from penstock.engines.storm.bridge import BridgeError, open_bridge
 from penstock.engines.storm.faults import kill_machine
-from penstock.engines.storm.from_nimbus import seen_by_nimbus
+from penstock.engines.storm.from_nimbus import read_nimbus
 from penstock.engines.storm.home import StormMissing, find_home, plugin_jar, require_java
 from penstock.engines.storm.proof import PROOF_FOLDER, prove
 from penstock.engines.storm.snapshot import snapshot_of
@@ -45,7 +45,7 @@ def penstock(*arguments):
 
 
 def where(bridge):
-    (deployed,) = snapshot_of(seen_by_nimbus(bridge)).deployed
+    (deployed,) = snapshot_of(read_nimbus(bridge)).deployed
     return {name: [m for m, _ in places] for name, places in deployed.components}
 
 

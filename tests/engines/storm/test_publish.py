@@ -7,14 +7,15 @@ import numpy as np
 import pytest
 from tests.engines.storm.fake_storm import FakeStorm
 
-from penstock.change.guard import places_of, stale
+from penstock.change.guard import stale
 from penstock.change.in_force import plan_in_force
+from penstock.engines.base import PublishOrder
 from penstock.engines.storm.bridge import BridgeError
-from penstock.engines.storm.from_nimbus import seen_by_nimbus
-from penstock.engines.storm.kept import kept_of
+from penstock.engines.storm.from_nimbus import read_nimbus
 from penstock.engines.storm.permission import Permission, plan_file_of
-from penstock.engines.storm.publication import prepare
-from penstock.engines.storm.publish import NotFollowed, Publisher
+from penstock.engines.storm.plans_in_force import parts_in_force
+from penstock.engines.storm.publish import NotFollowed, prepare
+from penstock.engines.storm.publish import publisher as storm_publisher
 from penstock.engines.storm.snapshot import snapshot_of
 from penstock.errors import InputError
 from penstock.files.store import dumps, load
@@ -28,7 +29,7 @@ def storm(tmp_path):
 
 
 def snapshot(storm):
-    return snapshot_of(seen_by_nimbus(storm))
+    return snapshot_of(read_nimbus(storm))
 
 
 def plan_of(storm, *places):
@@ -59,16 +60,8 @@ class Clock:
 
 def publisher(storm, kept, within_s=20.0, say=lambda _text: None):
     clock = Clock()
-    return Publisher(
-        storm,
-        storm.plan_file,
-        say=say,
-        permission=Permission.asked(storm),
-        keep=kept.append,
-        within_s=within_s,
-        clock=clock,
-        sleep=clock.sleep,
-    )
+    order = PublishOrder(say, kept.append, within_s=within_s, clock=clock, sleep=clock.sleep)
+    return storm_publisher(storm, storm.plan_file, order, Permission.asked(storm))
 
 
 def test_nothing_is_touched_by_preparing(storm, apart):
@@ -91,7 +84,7 @@ def test_a_plan_is_written_ordered_and_read_back(storm, apart):
         "work": [("a", 6700), ("b", 6700)],
     }
     assert [r.outcome for r in kept] == ["begun", "applied"]
-    assert done.to_dict()["topologies"][0]["placed_after_s"] == 0.0
+    assert done.steps[0].placed_after_s == 0.0
 
 
 def test_other_executor_counts_go_with_the_order(storm):
@@ -117,7 +110,7 @@ def test_a_storm_that_does_not_follow_gets_its_old_placement_back(storm, apart):
     assert orders == [2, 1]  # and back to the one worker it had
     assert storm.plan_file.read_text() == "the plan from before"
     assert kept[-1].outcome == "rolled back"
-    assert kept[-1].to_dict()["backup"].endswith("plan.json.before")
+    assert kept[-1].backup.endswith("plan.json.before")
 
 
 def test_where_there_was_no_plan_there_is_none_again(storm, apart):
@@ -208,7 +201,7 @@ def test_a_plan_for_one_topology_leaves_the_plan_of_another_in_force(storm, apar
     assert (kept["if_lost"], kept["deployed"]) == (was["if_lost"], was["deployed"])
     assert kept["inputs"]["cluster"]["machines"] == was["inputs"]["cluster"]["machines"]
     # It is still a plan file; and the next plan keeps it too.
-    assert places_of(load(storm.plan_file), "flow") == places_of(apart, "flow")
+    assert load(storm.plan_file).places("flow") == apart.places("flow")
     back = plan_of(storm, (0, 0, 0), (0, 0, 0), (1, 0, 0), (1, 0, 0))
     publisher(storm, []).publish(prepare(back, snapshot(storm)))
     assert json.loads(storm.plan_file.read_text())["kept"] == [kept]
@@ -235,7 +228,7 @@ def test_the_plan_of_a_topology_that_is_gone_is_dropped(storm, apart):
     ],
 )
 def test_a_plan_file_that_is_none_keeps_nothing(old):
-    assert kept_of(old.encode(), {"flow"}, set()) == []
+    assert parts_in_force(old.encode(), {"flow"}, set()) == []
 
 
 def test_a_topology_that_may_not_be_read_or_has_no_place_stops_nobody(storm, apart):

@@ -7,15 +7,15 @@ import pytest
 from tests.engines.storm.fake_storm import FakeStorm
 
 from penstock.change.in_force import plan_in_force
-from penstock.engines.storm.from_nimbus import seen_by_nimbus
-from penstock.engines.storm.from_ui import UiError, ask_ui, seen_by_ui
-from penstock.engines.storm.seen import (
-    Seen,
-    SeenComponent,
-    SeenExecutor,
-    SeenInput,
-    SeenMachine,
-    SeenTopology,
+from penstock.engines.storm.from_nimbus import read_nimbus
+from penstock.engines.storm.from_ui import UiError, ask_ui, read_ui
+from penstock.engines.storm.records import (
+    ClusterRecord,
+    ComponentRecord,
+    ExecutorRecord,
+    InputRecord,
+    SupervisorRecord,
+    TopologyRecord,
 )
 from penstock.engines.storm.snapshot import snapshot_of, without_ackers
 from penstock.errors import InputError
@@ -24,30 +24,30 @@ from penstock_bench.data import data_folder
 
 
 def machine(number, name=None, host=None, kind=None, cpu=400.0):
-    return SeenMachine(f"id-{number}", host or f"host-{number}", 2, cpu, 4096.0, name, kind)
+    return SupervisorRecord(f"id-{number}", host or f"host-{number}", 2, cpu, 4096.0, name, kind)
 
 
 def component(name, *inputs, spout=False):
-    return SeenComponent(name, spout, 4, 10.0, 128.0, 0.0, tuple(inputs))
+    return ComponentRecord(name, spout, 4, 10.0, 128.0, 0.0, tuple(inputs))
 
 
 def executor(name, task, supervisor, port, emitted=None, executed=None):
-    return SeenExecutor(name, task, task, supervisor, port, 100.0, emitted or {}, executed)
+    return ExecutorRecord(name, task, task, supervisor, port, 100.0, emitted or {}, executed)
 
 
 def topology(*executors):
     components = (
         component("src", spout=True),
-        component("work", SeenInput("src", "default", "fields", ("key",))),
-        component("__acker", SeenInput("src", "__ack_init", "fields", ("id",))),
+        component("work", InputRecord("src", "default", "fields", ("key",))),
+        component("__acker", InputRecord("src", "__ack_init", "fields", ("id",))),
         component("__system"),
     )
-    return SeenTopology("flow", "flow-1-2", "ACTIVE", "", "7", 2, 29, components, executors)
+    return TopologyRecord("flow", "flow-1-2", "ACTIVE", "", "7", 2, 29, components, executors)
 
 
 def test_machines_are_called_by_their_own_name_their_host_or_their_id():
     machines = (machine(1, "large"), machine(2), machine(3, host="twin"), machine(4, host="twin"))
-    cluster = snapshot_of(Seen("test", machines, ())).cluster
+    cluster = snapshot_of(ClusterRecord("test", machines, ())).cluster
     assert [(m.name, m.host) for m in cluster.machines] == [
         ("host-2", ""),
         ("id-3", "twin"),
@@ -60,14 +60,14 @@ def test_machines_are_called_by_their_own_name_their_host_or_their_id():
 def test_a_mapping_of_types_goes_before_what_the_machine_says():
     machines = (machine(1, "large", kind="said"), machine(2))
     types = {"large": "big", "host-2": "small"}
-    cluster = snapshot_of(Seen("test", machines, ()), types).cluster
+    cluster = snapshot_of(ClusterRecord("test", machines, ()), types).cluster
     assert [(m.name, m.type) for m in cluster.machines] == [("host-2", "small"), ("large", "big")]
 
 
 def test_machines_of_one_type_offer_the_same():
     machines = (machine(1, kind="box"), machine(2, kind="box", cpu=200.0))
     with pytest.raises(InputError, match=r'"box" has unequal CPU.*host-2 offers 200 points'):
-        snapshot_of(Seen("test", machines, ()))
+        snapshot_of(ClusterRecord("test", machines, ()))
 
 
 def test_a_topology_has_its_counts_streams_and_measured_selectivity():
@@ -77,7 +77,7 @@ def test_a_topology_has_its_counts_streams_and_measured_selectivity():
         executor("work", 3, "id-2", 6703, {"default": 10.0}, 800.0),
         executor("__acker", 4, "id-1", 6700),
     )
-    now = snapshot_of(Seen("test", (machine(1), machine(2)), (seen,)))
+    now = snapshot_of(ClusterRecord("test", (machine(1), machine(2)), (seen,)))
     (flow,) = now.topologies
     kinds = {c.name: (c.kind, c.instances, c.tasks) for c in flow.components}
     assert kinds == {
@@ -107,12 +107,12 @@ def test_a_topology_has_its_counts_streams_and_measured_selectivity():
 def test_storms_own_shuffle_stays_in_the_worker_unless_told_not_to(tmp_path, setting, expected):
     storm = FakeStorm(tmp_path / "plan.json")
     storm.settings["topology.disable.loadaware.messaging"] = setting
-    (flow,) = snapshot_of(seen_by_nimbus(storm)).topologies
+    (flow,) = snapshot_of(read_nimbus(storm)).topologies
     assert [s.grouping for s in flow.streams] == [expected]
 
 
 def test_a_topology_that_has_no_place_yet_is_left_out_and_said():
-    now = snapshot_of(Seen("Nimbus", (machine(1),), (topology(),)))
+    now = snapshot_of(ClusterRecord("Nimbus", (machine(1),), (topology(),)))
     assert now.topologies == ()
     assert now.left_out == {"flow": "has no place yet (Storm does not say why)"}
 
@@ -126,7 +126,7 @@ def test_an_address_that_is_none_and_a_ui_that_is_not_there():
 
 def test_an_answer_of_another_kind_is_refused():
     with pytest.raises(UiError, match=r"otherwise than Storm 2\.8"):
-        seen_by_ui(lambda path: {"error": path})
+        read_ui(lambda path: {"error": path})
 
 
 @pytest.fixture
@@ -147,7 +147,7 @@ def recorded():
 @pytest.mark.data
 def test_the_recorded_answers_give_a_complete_snapshot(recorded):
     types = {"127.0.0.11": "big", "127.0.0.12": "mid", "127.0.0.13": "small"}
-    now = snapshot_of(seen_by_ui(recorded), types)
+    now = snapshot_of(read_ui(recorded), types)
     assert [(m.name, m.type) for m in now.cluster.machines] == list(types.items())
     assert [t.name for t in now.topologies] == ["lin3", "diamond"]
     assert now.avoided == ("127.0.0.12",)

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from tests.builders import cluster, place, profile, topology
 from tests.telemetry.frames import START_MS, Row, windows
 
-from penstock.change.history import APPLIED, BEGUN, Applied
+from penstock.change.history import APPLIED, BEGUN, Receipt, TopologyReceipt
 from penstock.evaluate.predict import predict
 from penstock.model.plan import Plan
 from penstock.model.problem import build
@@ -30,13 +30,13 @@ def plan() -> Plan:
     return Plan(problem, placement, "penstock", predicted=predict(problem, placement)[0])
 
 
-def applied(minute: float, **changes: object) -> Applied:
-    at = START_MS + round(60_000 * minute)
+def applied(minute: float, **changes: object) -> Receipt:
+    at_s = START_MS / 1000 + 60 * minute
     fields = {
-        "id": f"{at}-x", "plan_id": "abcd", "plan": plan(), "engine": "storm", "outcome": APPLIED,
-        "began_ms": at - 5000, "ended_ms": at, "runs": {"t": "t-1-1"},
+        "plan_id": "abcd", "plan": plan(), "engine": "storm", "outcome": APPLIED,
+        "began_s": at_s - 5, "ended_s": at_s, "steps": (TopologyReceipt("t", "t-1-1"),),
     }  # fmt: skip
-    return Applied(**{**fields, **changes})  # type: ignore[arg-type]
+    return Receipt(**{**fields, **changes})  # type: ignore[arg-type]
 
 
 def at(minute: float, task: int, rate: float, **changes: object) -> Row:
@@ -129,7 +129,7 @@ def test_tables_survive_a_crash_and_know_why_nothing_was_measured(
 ) -> None:
     store = Store(spark, str(tmp_path / "tables"))
     tables = HistoryTables(store)
-    done, silent = applied(0), applied(50, runs={"t": "t-7-7"})
+    done, silent = applied(0), applied(50, steps=(TopologyReceipt("t", "t-7-7"),))
     receipts = [(done, "the receipt"), (silent, "another")]
     assert tables.take_in(receipts) == 2
     assert tables.take_in(receipts) == 0  # known already

@@ -16,16 +16,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from importlib import import_module
 from pathlib import Path
 from types import FrameType
 from typing import IO
 
+from penstock.engines import registry
 from penstock.engines.lab.groups import ControlGroups
-from penstock.engines.lab.lab import WARM_UP_S, Lab, lab_of
+from penstock.engines.lab.lab import WARM_UP_S, lab_of
 from penstock.engines.lab.machines import parse_machines
 from penstock.engines.lab.process_identity import ProcessIdentity
 from penstock.errors import Finding, PenstockError
@@ -34,11 +33,6 @@ from penstock.system.private_folder import NotPrivate, runtime_folder, scratch_f
 _STARTS_WITHIN_S = 180.0
 _ENDS_WITHIN_S = 60.0
 _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-#: Who starts an engine's daemons on the machines of a lab, and says where they are.
-_STARTERS = {
-    "spark": "penstock.engines.spark.standalone:start_lab",
-    "storm": "penstock.engines.storm.lab:start_lab",
-}
 
 
 @dataclass(frozen=True)
@@ -215,7 +209,7 @@ def _keep(engine: str, machines: str, warm_up_s: float) -> None:
         with lab_of(engine, parse_machines(machines), warm_up_s=warm_up_s) as lab:
             told = replace(told, folder=str(lab.folder), notes=lab.notes)
             _tell(told)
-            _tell(replace(told, address=_starter(engine)(lab)))
+            _tell(replace(told, address=registry.create(engine).start_lab(lab)))
             while not ended:
                 time.sleep(1.0)
     except PenstockError as error:
@@ -223,12 +217,6 @@ def _keep(engine: str, machines: str, warm_up_s: float) -> None:
         time.sleep(1.0)
     finally:
         runtime_folder().remove(_file_name(engine))
-
-
-def _starter(engine: str) -> Callable[[Lab], str]:
-    module, _, name = _STARTERS[engine].partition(":")
-    found: Callable[[Lab], str] = getattr(import_module(module), name)
-    return found
 
 
 def _tell(lab: LabFile) -> None:

@@ -1,6 +1,6 @@
 """A lab while it is up: machines with their limits, daemons, a folder; all gone at its end.
 
-However it ends: after a kill -9, :mod:`penstock.engines.lab.undertaker` cleans up.
+However it ends: after a kill -9, :mod:`penstock.engines.lab.process_cleanup` cleans up.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from penstock.engines.lab.daemons import Daemons
 from penstock.engines.lab.groups import ControlGroup, ControlGroups
 from penstock.engines.lab.limits import HeldBack
 from penstock.engines.lab.machines import LabMachine
-from penstock.engines.lab.undertaker import undertaker
+from penstock.engines.lab.process_cleanup import process_cleanup
 from penstock.errors import PenstockError
 from penstock.system.private_folder import scratch_folder
 
@@ -85,7 +85,7 @@ def lab_of(
     with ExitStack() as stack:
         scratch = scratch_folder()
         folder = scratch.make_folder(f"lab-{name}-")
-        stands_by = stack.enter_context(undertaker(folder))
+        stands_by = stack.enter_context(process_cleanup(folder))
         # Daemons may still write into it while it goes.
         stack.callback(scratch.remove_folder, folder)
         groups = groups or ControlGroups.find()

@@ -1,9 +1,9 @@
 """How much CPU the same piece of work takes, from moment to moment.
 
 A lab gives its machines so many seconds of CPU in every second. What such a second is worth changes
-on a computer that others share, and on cores that were asleep (see ``ballast.py``). Figures from
-two stretches of time are better compared by someone who knows the pace in both. It is a hint, not a
-measure: other work may find the computer faster or slower than this loop does.
+on a computer that others share, and on cores that were asleep (see ``cpu_keepalive.py``). Figures
+from two stretches of time are better compared by someone who knows the pace in both. It is a hint,
+not a measure: other work may find the computer faster or slower than this loop does.
 """
 
 from __future__ import annotations

@@ -16,15 +16,16 @@ from pathlib import Path
 import numpy as np
 from pyspark.sql import SparkSession
 
+from penstock.engines.base import Batch
 from penstock.engines.lab.cluster import lab_cluster, with_own_use
 from penstock.engines.lab.lab import Lab
 from penstock.engines.lab.profile import profile_of
 from penstock.engines.spark.code import Code
 from penstock.engines.spark.deployment import Deployment, Instance, PlaceBy
-from penstock.engines.spark.observed import Observed, Watch, rows_of
+from penstock.engines.spark.observed import RunObservation, Watch, rows_of
 from penstock.engines.spark.placement import EXECUTOR_MB, Places, settings
 from penstock.engines.spark.planning import SCHEDULER, as_spark_runs_it
-from penstock.engines.spark.runner import TELEMETRY, Batch, Runner
+from penstock.engines.spark.runner import TELEMETRY, Runner
 from penstock.engines.spark.session import spark_session
 from penstock.engines.spark.sources import RateSource
 from penstock.errors import PenstockError
@@ -112,7 +113,7 @@ class ClosedLoop:
         *,
         places: Places | None = None,
         every_s: float = 0.0,
-    ) -> Observed:
+    ) -> RunObservation:
         """Watch a run for so many seconds after everything is warm."""
         folder = self.folder / name
         shutil.rmtree(folder, ignore_errors=True)
@@ -126,7 +127,7 @@ class ClosedLoop:
         self.say(f"{name}: {found.rate_per_s:,.0f} tuples/s, {found.batch_s:.2f} s a batch")
         return found
 
-    def _keep(self, name: str, found: Observed) -> None:
+    def _keep(self, name: str, found: RunObservation) -> None:
         """Set the telemetry of some batches apart, for a profile."""
         keep = self.folder / _WATCHED
         keep.mkdir(exist_ok=True)
@@ -148,7 +149,7 @@ class ClosedLoop:
         # What a batch costs anyway is the same in both.
         return max(many - few, 0.1 * many) / rows
 
-    def costs(self, cpu_s_per_tuple: float) -> tuple[Profile, Observed]:
+    def costs(self, cpu_s_per_tuple: float) -> tuple[Profile, RunObservation]:
         """What the pipeline finds in a run at three loads, the highest of which fills the slowest
         machine well; where that does not do, in another one as well.
 
@@ -163,7 +164,7 @@ class ClosedLoop:
             return rows_of(batch) == round(_OTHER_LEVEL * rows)
 
         profile: Profile | None = None
-        seen, number = Observed(()), 0
+        seen, number = RunObservation(()), 0
         while profile is None:
             number += 1
             name = f"measure-{number}"

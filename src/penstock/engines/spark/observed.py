@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from penstock.engines.base import Batch
 from penstock.engines.lab.lab import Lab
 from penstock.engines.lab.pace import PaceMeter
-from penstock.engines.spark.runner import Batch
 from penstock.errors import PenstockError
 
 #: Batches after the limits are on that are left out: what was under way, and one more.
@@ -17,7 +17,7 @@ _LEFT_OUT = 2
 
 
 @dataclass(frozen=True)
-class Seen:
+class BatchObservation:
     """One batch, and what each machine did from the end of the one before to its end."""
 
     batch: Batch
@@ -29,17 +29,17 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class Observed:
+class RunObservation:
     """Batches of one run, watched after warm-up."""
 
-    seen: tuple[Seen, ...]
+    seen: tuple[BatchObservation, ...]
 
-    def where(self, chosen: Callable[[Batch], bool]) -> Observed:
+    def where(self, chosen: Callable[[Batch], bool]) -> RunObservation:
         """Some of the batches."""
-        return Observed(tuple(one for one in self.seen if chosen(one.batch)))
+        return RunObservation(tuple(one for one in self.seen if chosen(one.batch)))
 
-    def __add__(self, other: Observed) -> Observed:
-        return Observed(self.seen + other.seen)
+    def __add__(self, other: RunObservation) -> RunObservation:
+        return RunObservation(self.seen + other.seen)
 
     @property
     def batches(self) -> tuple[Batch, ...]:
@@ -107,7 +107,7 @@ class Watch:
 
     def __init__(self, lab: Lab, seconds: float, patience_until: float) -> None:
         self.lab, self.wanted_s, self.patience_until = lab, seconds, patience_until
-        self.seen: list[Seen] = []
+        self.seen: list[BatchObservation] = []
         self._warm = 0
         #: Time and CPU at the end of the batch before, once it counts.
         self._before: tuple[float, dict[str, float]] | None = None
@@ -119,7 +119,7 @@ class Watch:
         if self._before is not None:
             (began, before), (ended, after) = self._before, now
             used = {m: after[m] - before[m] for m in after}
-            self.seen.append(Seen(batch, ended - began, used, time.time()))
+            self.seen.append(BatchObservation(batch, ended - began, used, time.time()))
         elif all(held.is_limited for held in self.lab.held.values()):
             self._warm += 1
         if self._warm >= _LEFT_OUT:
@@ -134,8 +134,8 @@ class Watch:
             raise PenstockError("the lab did not warm up; is something else busy here?")
         return self.is_whole
 
-    def observed(self) -> Observed:
-        return Observed(tuple(self.seen))
+    def observed(self) -> RunObservation:
+        return RunObservation(tuple(self.seen))
 
 
 def rows_of(batch: Batch) -> int:

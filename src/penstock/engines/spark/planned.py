@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from penstock.engines.base import Batch
 from penstock.engines.spark.code import Code
 from penstock.engines.spark.deployment import Deployment, PlaceBy
 from penstock.engines.spark.losses import part_left, without_machines
 from penstock.engines.spark.placement import Places, require_placeable, settings
-from penstock.engines.spark.runner import LOST_AFTER_S, Batch, PlaceLost, Runner
+from penstock.engines.spark.runner import LOST_AFTER_S, PlaceLost, Runner
 from penstock.engines.spark.session import spark_session
 from penstock.engines.spark.sources import Source
 from penstock.errors import InputError, PenstockError

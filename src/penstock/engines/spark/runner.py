@@ -18,6 +18,7 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
+from penstock.engines.base import Batch
 from penstock.engines.spark.code import Code
 from penstock.engines.spark.commits import Commits
 from penstock.engines.spark.dataflow import Dataflow
@@ -51,29 +52,6 @@ _LOOKS_EVERY_S = 1.0
 #: An executor that crashed is back by then; a machine that is gone is not.
 LOST_AFTER_S = 20.0
 STATE, TELEMETRY, SAMPLES = "state", "telemetry", "samples.jsonl"
-
-
-@dataclass(frozen=True)
-class Batch:
-    """What one batch did."""
-
-    number: int
-    seconds: float
-    samples: tuple[Sample, ...]
-
-    def rate_per_s(self, component: str) -> float:
-        """Tuples/s that a component took in."""
-        mine = [s for s in self.samples if s.component == component]
-        taken = sum(
-            s.produced if s.produced is not None else sum(i.tuples for i in s.inputs or ())
-            for s in mine
-        )
-        return taken / self.seconds if self.seconds else 0.0
-
-    def cpu_s(self, component: str) -> float:
-        """Seconds of CPU that a component's instances used."""
-        mine = [s for s in self.samples if s.component == component]
-        return sum((s.cpu_points or 0.0) * s.window_ms for s in mine) / 1e5
 
 
 @dataclass

@@ -6,14 +6,14 @@ from collections.abc import Container, Mapping
 from typing import Any
 
 from penstock.engines.storm.bridge import Bridge, BridgeError
-from penstock.engines.storm.seen import (
+from penstock.engines.storm.records import (
     EVEN_SHUFFLE,
-    Seen,
-    SeenComponent,
-    SeenExecutor,
-    SeenInput,
-    SeenMachine,
-    SeenTopology,
+    ClusterRecord,
+    ComponentRecord,
+    ExecutorRecord,
+    InputRecord,
+    SupervisorRecord,
+    TopologyRecord,
 )
 from penstock.files.storm_yaml import rack_in, type_in
 
@@ -29,7 +29,7 @@ _DEFAULTS = {
 _OF_ONE_TOPOLOGY = ("not-allowed", "no-such-topology")
 
 
-def seen_by_nimbus(bridge: Bridge, only: Container[str] | None = None) -> Seen:
+def read_nimbus(bridge: Bridge, only: Container[str] | None = None) -> ClusterRecord:
     """The cluster as Nimbus knows it; names and types of machines are in ZooKeeper.
 
     ``only`` names the topologies to ask for; the others are as if they were not there.
@@ -49,7 +49,7 @@ def seen_by_nimbus(bridge: Bridge, only: Container[str] | None = None) -> Seen:
             if error.kind not in _OF_ONE_TOPOLOGY:
                 raise
             unreadable[summary["name"]] = str(error)
-    return Seen(
+    return ClusterRecord(
         source="Nimbus",
         machines=tuple(_machine(s, meta.get(s["id"], {})) for s in cluster["supervisors"]),
         topologies=tuple(topologies),
@@ -72,9 +72,9 @@ def _metadata(bridge: Bridge) -> tuple[dict[str, Mapping[str, Any]], tuple[str, 
     return {key: entry.get("meta") or {} for key, entry in told.items()}, ()
 
 
-def _machine(said: Mapping[str, Any], meta: Mapping[str, Any]) -> SeenMachine:
+def _machine(said: Mapping[str, Any], meta: Mapping[str, Any]) -> SupervisorRecord:
     resources = said["resources"]
-    return SeenMachine(
+    return SupervisorRecord(
         id=said["id"],
         host=said["host"],
         slots=said["slots"],
@@ -89,7 +89,7 @@ def _machine(said: Mapping[str, Any], meta: Mapping[str, Any]) -> SeenMachine:
 
 def _topology(
     bridge: Bridge, summary: Mapping[str, Any], supervisors: Mapping[str, str]
-) -> SeenTopology:
+) -> TopologyRecord:
     said = bridge.ask("topology", topology=summary["id"])
     where = bridge.ask("assignments", topology=summary["id"])
     counts = {
@@ -102,7 +102,7 @@ def _topology(
         for e in where["executors"]
     )
     version = summary.get("topology_version") or said.get("topology.version")
-    return SeenTopology(
+    return TopologyRecord(
         name=summary["name"],
         id=summary["id"],
         status=summary["status"],
@@ -116,14 +116,14 @@ def _topology(
     )
 
 
-def _component(name: str, said: Mapping[str, Any], topology: Mapping[str, Any]) -> SeenComponent:
+def _component(name: str, said: Mapping[str, Any], topology: Mapping[str, Any]) -> ComponentRecord:
     asked = {
         key: said[key] if said.get(key) is not None else topology.get(default)
         for key, default in _DEFAULTS.items()
     }
     offheap = float(asked["offheap_mb"] or 0.0)
     onheap = asked["onheap_mb"]
-    return SeenComponent(
+    return ComponentRecord(
         name=name,
         is_spout=said["kind"] == "spout",
         tasks=said.get("tasks") or None,
@@ -131,7 +131,7 @@ def _component(name: str, said: Mapping[str, Any], topology: Mapping[str, Any]) 
         memory_mb=None if onheap is None else float(onheap) + offheap,
         offheap_mb=offheap,
         inputs=tuple(
-            SeenInput(i["component"], i["stream"], i["grouping"], tuple(i.get("fields", ())))
+            InputRecord(i["component"], i["stream"], i["grouping"], tuple(i.get("fields", ())))
             for i in sorted(said["inputs"], key=lambda i: (i["component"], i["stream"]))
         ),
     )
@@ -139,9 +139,9 @@ def _component(name: str, said: Mapping[str, Any], topology: Mapping[str, Any]) 
 
 def _executor(
     said: Mapping[str, Any], counts: Mapping[str, Any], supervisors: Mapping[str, str]
-) -> SeenExecutor:
+) -> ExecutorRecord:
     executed = counts.get("executed")
-    return SeenExecutor(
+    return ExecutorRecord(
         component=said["component"],
         first_task=said["first_task"],
         last_task=said["last_task"],

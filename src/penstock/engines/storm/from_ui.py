@@ -13,14 +13,14 @@ import urllib.request
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from penstock.engines.storm.seen import (
+from penstock.engines.storm.records import (
     EVEN_SHUFFLE,
-    Seen,
-    SeenComponent,
-    SeenExecutor,
-    SeenInput,
-    SeenMachine,
-    SeenTopology,
+    ClusterRecord,
+    ComponentRecord,
+    ExecutorRecord,
+    InputRecord,
+    SupervisorRecord,
+    TopologyRecord,
 )
 from penstock.errors import PenstockError
 
@@ -62,10 +62,10 @@ def ask_ui(url: str) -> Ask:
     return ask
 
 
-def seen_by_ui(ask: Ask, source: str = "the UI") -> Seen:
+def read_ui(ask: Ask, source: str = "the UI") -> ClusterRecord:
     """The cluster as its UI shows it."""
     try:
-        return Seen(
+        return ClusterRecord(
             source=source,
             machines=tuple(_machine(s) for s in ask("supervisor/summary")["supervisors"]),
             topologies=tuple(_topology(ask, t) for t in ask("topology/summary")["topologies"]),
@@ -74,8 +74,8 @@ def seen_by_ui(ask: Ask, source: str = "the UI") -> Seen:
         raise UiError(f"{source} answers otherwise than Storm 2.8: {error!r}") from None
 
 
-def _machine(said: Mapping[str, Any]) -> SeenMachine:
-    return SeenMachine(
+def _machine(said: Mapping[str, Any]) -> SupervisorRecord:
+    return SupervisorRecord(
         id=said["id"],
         host=said["host"],
         slots=int(said["slotsTotal"]),
@@ -85,7 +85,7 @@ def _machine(said: Mapping[str, Any]) -> SeenMachine:
     )
 
 
-def _topology(ask: Ask, summary: Mapping[str, Any]) -> SeenTopology:
+def _topology(ask: Ask, summary: Mapping[str, Any]) -> TopologyRecord:
     at = "topology/" + urllib.parse.quote(summary["id"], safe="")
     said = ask(at)
     supervisors = {(w["host"], w["port"]): w["supervisorId"] for w in said.get("workers", ())}
@@ -97,7 +97,7 @@ def _topology(ask: Ask, summary: Mapping[str, Any]) -> SeenTopology:
         detail = ask(f"{at}/component/{urllib.parse.quote(name, safe='')}")
         components.append(_component(name, entry, graph.get(name, {})))
         executors += _executors(name, detail, supervisors)
-    return SeenTopology(
+    return TopologyRecord(
         name=said["name"],
         id=said["id"],
         status=said["status"],
@@ -111,9 +111,9 @@ def _topology(ask: Ask, summary: Mapping[str, Any]) -> SeenTopology:
     )
 
 
-def _component(name: str, said: Mapping[str, Any], graph: Mapping[str, Any]) -> SeenComponent:
+def _component(name: str, said: Mapping[str, Any], graph: Mapping[str, Any]) -> ComponentRecord:
     offheap = float(said.get("requestedMemOffHeap") or 0.0)
-    return SeenComponent(
+    return ComponentRecord(
         name=name,
         is_spout="spoutId" in said,
         tasks=int(said["tasks"]),
@@ -121,7 +121,7 @@ def _component(name: str, said: Mapping[str, Any], graph: Mapping[str, Any]) -> 
         memory_mb=float(said["requestedMemOnHeap"]) + offheap,
         offheap_mb=offheap,
         inputs=tuple(
-            SeenInput(i[":component"], i[":stream"], _GROUPINGS.get(i[":grouping"], "custom"))
+            InputRecord(i[":component"], i[":stream"], _GROUPINGS.get(i[":grouping"], "custom"))
             for i in graph.get(":inputs", ())
         ),
     )
@@ -129,7 +129,7 @@ def _component(name: str, said: Mapping[str, Any], graph: Mapping[str, Any]) -> 
 
 def _executors(
     component: str, said: Mapping[str, Any], supervisors: Mapping[tuple[str, int], str]
-) -> list[SeenExecutor]:
+) -> list[ExecutorRecord]:
     entries = said["executorStats"]
     # The UI counts streams for a component as a whole; its executors get equal parts.
     emitted = {
@@ -147,7 +147,7 @@ def _executors(
         first, last = entry["id"].strip("[]").split("-")
         place = (entry["host"], entry["port"])
         made.append(
-            SeenExecutor(
+            ExecutorRecord(
                 component=component,
                 first_task=int(first),
                 last_task=int(last),

@@ -6,7 +6,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from penstock.engines.storm.seen import Seen, SeenComponent, SeenExecutor, SeenMachine, SeenTopology
+from penstock.engines.storm.records import (
+    ClusterRecord,
+    ComponentRecord,
+    ExecutorRecord,
+    SupervisorRecord,
+    TopologyRecord,
+)
 from penstock.errors import Finding, InputError
 from penstock.files.store import load
 from penstock.files.storm_yaml import supervisor_type
@@ -25,7 +31,7 @@ _ENOUGH_TUPLES = 1000
 
 
 def snapshot_of(
-    seen: Seen, machine_types: Mapping[str, str] | None = None, name: str = "storm"
+    seen: ClusterRecord, machine_types: Mapping[str, str] | None = None, name: str = "storm"
 ) -> Snapshot:
     """Our own nouns. ``machine_types`` maps hosts, machine names or supervisor ids to types."""
     if not seen.machines:
@@ -55,24 +61,10 @@ def snapshot_of(
 
 def without_ackers(snapshot: Snapshot) -> Snapshot:
     """For plans that leave ackers to the plugin, which deals them out to the planned workers."""
-    return replace(
-        snapshot,
-        topologies=tuple(
-            replace(
-                t,
-                components=tuple(c for c in t.components if c.name != ACKER),
-                streams=tuple(s for s in t.streams if s.target != ACKER),
-            )
-            for t in snapshot.topologies
-        ),
-        deployed=tuple(
-            replace(d, components=tuple(p for p in d.components if p[0] != ACKER))
-            for d in snapshot.deployed
-        ),
-    )
+    return snapshot.without_components((ACKER,))
 
 
-def _names(machines: Iterable[SeenMachine]) -> dict[str, str]:
+def _names(machines: Iterable[SupervisorRecord]) -> dict[str, str]:
     """A name for each supervisor, as the plugin looks for them: its own, its host's, its id."""
     machines = list(machines)
     named = [m.name for m in machines if m.name]
@@ -88,7 +80,7 @@ def _names(machines: Iterable[SeenMachine]) -> dict[str, str]:
 
 
 def _cluster(
-    seen: Seen, names: Mapping[str, str], machine_types: Mapping[str, str], name: str
+    seen: ClusterRecord, names: Mapping[str, str], machine_types: Mapping[str, str], name: str
 ) -> Cluster:
     types: dict[str, MachineType] = {}
     machines, findings = [], []
@@ -115,7 +107,7 @@ def is_planned(component: str) -> bool:
     return component == ACKER or not component.startswith(_SYSTEM)
 
 
-def _topology(seen: SeenTopology) -> Topology:
+def _topology(seen: TopologyRecord) -> Topology:
     """Through our own file format, so that its checks hold for what Storm tells, too."""
     counts = _counts(seen.executors)
     made = {c.name: _component(c, counts) for c in seen.components if c.name in counts}
@@ -149,13 +141,13 @@ def _topology(seen: SeenTopology) -> Topology:
     return loaded
 
 
-def _grouping(said: str, seen: SeenTopology) -> str:
+def _grouping(said: str, seen: TopologyRecord) -> str:
     """Storm's own shuffle keeps tuples in the worker where it can, unless it was told not to."""
     is_near = said == Grouping.SHUFFLE.value and seen.shuffles_near
     return Grouping.LOCAL_OR_SHUFFLE.value if is_near else said
 
 
-def _counts(executors: Iterable[SeenExecutor]) -> dict[str, int]:
+def _counts(executors: Iterable[ExecutorRecord]) -> dict[str, int]:
     counts: dict[str, int] = defaultdict(int)
     for executor in executors:
         if is_planned(executor.component):
@@ -163,7 +155,7 @@ def _counts(executors: Iterable[SeenExecutor]) -> dict[str, int]:
     return dict(counts)
 
 
-def _component(seen: SeenComponent, counts: Mapping[str, int]) -> dict[str, list[object]]:
+def _component(seen: ComponentRecord, counts: Mapping[str, int]) -> dict[str, list[object]]:
     kind = "acker" if seen.name == ACKER else "spout" if seen.is_spout else "bolt"
     requests = {
         "cpu_points": seen.cpu_points,
@@ -180,7 +172,7 @@ def _component(seen: SeenComponent, counts: Mapping[str, int]) -> dict[str, list
     return {key: value for key, value in fields.items() if value is not None}  # type: ignore[misc]
 
 
-def _selectivities(seen: SeenTopology) -> dict[tuple[str, str], float]:
+def _selectivities(seen: TopologyRecord) -> dict[tuple[str, str], float]:
     """Tuples on each stream per tuple taken in, rounded to what the counts can tell."""
     found: dict[tuple[str, str], float] = {}
     for component in seen.components:
@@ -199,7 +191,7 @@ def _selectivities(seen: SeenTopology) -> dict[tuple[str, str], float]:
     return found
 
 
-def _rates(seen: SeenTopology) -> dict[str, float]:
+def _rates(seen: TopologyRecord) -> dict[str, float]:
     rates: dict[str, float] = defaultdict(float)
     spouts = {c.name for c in seen.components if c.is_spout}
     for executor in seen.executors:
@@ -212,7 +204,7 @@ def _rates(seen: SeenTopology) -> dict[str, float]:
     return dict(sorted(rates.items()))
 
 
-def _slots(topologies: Iterable[SeenTopology]) -> dict[tuple[str, int], int]:
+def _slots(topologies: Iterable[TopologyRecord]) -> dict[tuple[str, int], int]:
     """A number for each worker in use: its place among the used ports of its machine."""
     ports: dict[str, set[int]] = defaultdict(set)
     for topology in topologies:
@@ -226,7 +218,7 @@ def _slots(topologies: Iterable[SeenTopology]) -> dict[tuple[str, int], int]:
 
 
 def _deployed(
-    seen: SeenTopology, names: Mapping[str, str], slots: Mapping[tuple[str, int], int]
+    seen: TopologyRecord, names: Mapping[str, str], slots: Mapping[tuple[str, int], int]
 ) -> Deployed:
     places: dict[str, list[tuple[str, int]]] = {}
     for executor in sorted(seen.executors, key=lambda e: (e.component, e.first_task)):

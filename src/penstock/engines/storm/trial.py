@@ -14,18 +14,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from penstock.change.guard import Places, differences
+from penstock.change.guard import differences
+from penstock.change.history import Receipt
+from penstock.engines.base import PublishOrder
 from penstock.engines.lab.lab import Lab
 from penstock.engines.storm.bridge import Bridge, BridgeError
-from penstock.engines.storm.from_nimbus import seen_by_nimbus
+from penstock.engines.storm.from_nimbus import read_nimbus
 from penstock.engines.storm.lab import plan_file
 from penstock.engines.storm.lab_topology import REPORTS_EVERY_S, LabTopology
-from penstock.engines.storm.publication import Receipt, prepare
-from penstock.engines.storm.publish import Publisher
+from penstock.engines.storm.publish import prepare, publisher
 from penstock.engines.storm.snapshot import snapshot_of
 from penstock.errors import InputError, PenstockError
 from penstock.files.writer import write_text
-from penstock.model.plan import Plan
+from penstock.model.plan import Places, Plan
 from penstock.model.snapshot import Snapshot
 
 _RUNS_WITHIN_S = 180.0
@@ -106,7 +107,7 @@ class Trial:
         self.topology.feed(rate_per_s)
 
     def snapshot(self) -> Snapshot:
-        return snapshot_of(seen_by_nimbus(self.bridge))
+        return snapshot_of(read_nimbus(self.bridge))
 
     def differs_from(self, wanted: Places) -> list[str]:
         """Where the placement is another; planned slots may be numbered otherwise."""
@@ -115,10 +116,9 @@ class Trial:
 
     def place(self, plan: Plan, wait_s: int = 1) -> Receipt:
         """Put a plan in force; an error if Storm does not follow."""
-        publisher = Publisher(
-            self.bridge, plan_file(self.lab), self.say, self.receipts.append, wait_s=wait_s
-        )
-        return publisher.publish(prepare(plan, self.snapshot()))
+        order = PublishOrder(self.say, self.receipts.append, wait_s=wait_s)
+        publication = prepare(plan, self.snapshot())
+        return publisher(self.bridge, plan_file(self.lab), order).publish(publication)
 
     def warm_up(self, left_out_s: float) -> None:
         """Until everything runs, the machines are held to their points, and a while longer."""

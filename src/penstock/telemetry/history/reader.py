@@ -11,10 +11,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from penstock.change.history import Applied, Entry, MachineOutcome, Outcome, TopologyOutcome
+from penstock.change.history import Entry, MachineOutcome, Outcome, Receipt, TopologyOutcome
 from penstock.errors import Finding, InputError
 from penstock.files.json_reader import parse_json
-from penstock.files.receipt_file import applied_from, read_receipts
+from penstock.files.receipt_file import read_receipts, receipt_from
 from penstock.telemetry.manifest import local_manifest
 
 #: Below the history's folder.
@@ -44,7 +44,7 @@ def read_history(folder: Path) -> tuple[list[Entry], list[Finding]]:
     gone = {key: part for key, part in parts.get("applied", {}).items() if key not in applied_by_id}
     for row in read.rows(gone):
         try:
-            applied = applied_from(parse_json(row["receipt"], f"{tables} receipt {row['id']}"))
+            applied = receipt_from(parse_json(row["receipt"], f"{tables} receipt {row['id']}"))
             applied_by_id[applied.id] = applied
         except InputError as error:
             findings += error.findings[:3]
@@ -55,7 +55,7 @@ def read_history(folder: Path) -> tuple[list[Entry], list[Finding]]:
 
 
 def _entries(
-    applied: Iterable[Applied], outcomes: Mapping[str, Outcome], whys: Mapping[str, str]
+    applied: Iterable[Receipt], outcomes: Mapping[str, Outcome], whys: Mapping[str, str]
 ) -> list[Entry]:
     return [
         Entry(a, outcomes.get(a.id), "" if a.id in outcomes else str(whys.get(a.id, "")))

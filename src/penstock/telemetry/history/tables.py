@@ -16,7 +16,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from penstock.change.hindsight import hindsight
-from penstock.change.history import APPLIED, Applied, Outcome
+from penstock.change.history import APPLIED, Outcome, Receipt
 from penstock.errors import Finding, InputError
 from penstock.telemetry.history.reader import RECEIPTS_IN, UNMEASURED
 from penstock.telemetry.history.what_ran import what_ran
@@ -33,7 +33,7 @@ class HistoryTables:
 
     store: Store
 
-    def take_in(self, receipts: Sequence[tuple[Applied, str]]) -> int:
+    def take_in(self, receipts: Sequence[tuple[Receipt, str]]) -> int:
         """Write what new or changed receipts say; how many they were."""
         manifest = self.store.manifest()
         known = manifest.facts.get(RECEIPTS_IN, {})
@@ -50,7 +50,7 @@ class HistoryTables:
         self.store.commit(manifest.with_facts(**{RECEIPTS_IN: {**known, **digests}}))
         return len(fresh)
 
-    def measure(self, rates: DataFrame, applied: Sequence[Applied]) -> dict[str, Outcome]:
+    def measure(self, rates: DataFrame, applied: Sequence[Receipt]) -> dict[str, Outcome]:
         """Hold the plans in force against what ran; what was measured anew, by id.
 
         A measurement gives way only to one of at least as much time: telemetry is rotated, and
@@ -111,7 +111,7 @@ def why_not(windows: int) -> str:
     )
 
 
-def _applied_row(applied: Applied, text: str) -> Row:
+def _applied_row(applied: Receipt, text: str) -> Row:
     predicted = applied.plan.predicted
     counts = [sum(len(getattr(c, what)) for c in applied.changes) for what in _CHANGES]
     return (
@@ -124,7 +124,7 @@ def _applied_row(applied: Applied, text: str) -> Row:
 _CHANGES = ("moves", "added", "dropped")
 
 
-def _predicted_rates(applied: Applied) -> list[Row]:
+def _predicted_rates(applied: Receipt) -> list[Row]:
     rates = applied.predicted_rate_per_s
     return [
         (name, applied.runs.get(name, ""), rates.get(name), applied.id)
@@ -132,7 +132,7 @@ def _predicted_rates(applied: Applied) -> list[Row]:
     ]
 
 
-def _predicted_cpu(applied: Applied) -> list[Row]:
+def _predicted_cpu(applied: Receipt) -> list[Row]:
     cluster = applied.plan.problem.cluster
     kinds = {m.name: m.type for m in cluster.machines}
     return [

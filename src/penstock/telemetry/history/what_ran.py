@@ -16,7 +16,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from penstock.change.history import Applied, WhatRan, ends_ms
+from penstock.change.history import Receipt, WhatRan, ends_ms
 from penstock.model.plan import Plan
 from penstock.telemetry.clean import USED
 
@@ -29,7 +29,7 @@ _FIGURES = ("rate", "cpu_points", "worker_cpu_points", "queue_fill", "held_back"
 
 
 def what_ran(
-    rates: DataFrame, measurable: Sequence[Applied], everything: Sequence[Applied]
+    rates: DataFrame, measurable: Sequence[Receipt], everything: Sequence[Receipt]
 ) -> tuple[dict[str, WhatRan], dict[str, int]]:
     """By plan put in force what ran; and how many windows there are of those that did not."""
     windows = _windows(rates, measurable, everything).persist()
@@ -45,7 +45,7 @@ def what_ran(
 
 
 def _windows(
-    rates: DataFrame, measurable: Sequence[Applied], everything: Sequence[Applied]
+    rates: DataFrame, measurable: Sequence[Receipt], everything: Sequence[Receipt]
 ) -> DataFrame:
     """Windows of the plans' components while the plans were in force, by plan and stretch."""
     spark = rates.sparkSession
@@ -95,7 +95,7 @@ def machine_of_host(plan: Plan) -> dict[str, str]:
     return names | {m.name: m.name for m in machines}
 
 
-def _stretches_as_planned(windows: DataFrame, measurable: Sequence[Applied]) -> DataFrame:
+def _stretches_as_planned(windows: DataFrame, measurable: Sequence[Receipt]) -> DataFrame:
     planned = [
         (a.id, topology, component, machine, count)
         for a in measurable

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
-class SeenMachine:
+class SupervisorRecord:
     """A supervisor."""
 
     id: str
@@ -26,7 +26,7 @@ class SeenMachine:
 
 
 @dataclass(frozen=True)
-class SeenInput:
+class InputRecord:
     """A subscription of a component."""
 
     component: str
@@ -36,7 +36,7 @@ class SeenInput:
 
 
 @dataclass(frozen=True)
-class SeenExecutor:
+class ExecutorRecord:
     """An executor and where it is. Counts are since it started; ``None`` is unknown."""
 
     component: str
@@ -51,14 +51,14 @@ class SeenExecutor:
 
 
 @dataclass(frozen=True)
-class SeenComponent:
+class ComponentRecord:
     name: str
     is_spout: bool
     tasks: int | None
     cpu_points: float | None
     memory_mb: float | None
     offheap_mb: float | None
-    inputs: tuple[SeenInput, ...]
+    inputs: tuple[InputRecord, ...]
 
 
 #: The setting that makes Storm's shuffle an even one. With Storm's default, false, tuples stay in
@@ -67,7 +67,7 @@ EVEN_SHUFFLE = "topology.disable.loadaware.messaging"
 
 
 @dataclass(frozen=True)
-class SeenTopology:
+class TopologyRecord:
     """A topology that runs."""
 
     name: str
@@ -77,19 +77,19 @@ class SeenTopology:
     version: str | None
     workers: int | None
     priority: int | None
-    components: tuple[SeenComponent, ...]
-    executors: tuple[SeenExecutor, ...]
+    components: tuple[ComponentRecord, ...]
+    executors: tuple[ExecutorRecord, ...]
     #: Whether a shuffle prefers the executors of its own worker.
     shuffles_near: bool = False
 
 
 @dataclass(frozen=True)
-class Seen:
+class ClusterRecord:
     """Everything, as one source told it."""
 
     source: str
-    machines: tuple[SeenMachine, ...]
-    topologies: tuple[SeenTopology, ...]
+    machines: tuple[SupervisorRecord, ...]
+    topologies: tuple[TopologyRecord, ...]
     settings: Mapping[str, str] = field(default_factory=dict)
     #: Topologies that could not be read, by name, and why.
     unreadable: Mapping[str, str] = field(default_factory=dict)

@@ -25,7 +25,7 @@ while os.getppid() == starter:
 
 
 @contextmanager
-def never_idle() -> Iterator[None]:
+def cpu_keepalive() -> Iterator[None]:
     """Every core has something to do while the block runs; nothing where that is unknown."""
     cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "SCHED_IDLE") else []
     spinning = [subprocess.Popen([sys.executable, "-P", "-S", "-c", _SPIN]) for _ in cores]

@@ -15,26 +15,28 @@ from penstock.files.store import dumps
 from penstock.files.writer import to_json
 from penstock.model.plan import Plan
 
-Part = dict[str, Any]
+PlanPart = dict[str, Any]
 
 
-def kept_of(old: bytes | None, running: Container[str], planned: Container[str]) -> list[Part]:
+def parts_in_force(
+    old: bytes | None, running: Container[str], planned: Container[str]
+) -> list[PlanPart]:
     """What the file from before says of topologies that run and are not planned anew.
 
     A file that is broken has nothing to keep: the scheduler does not follow it either.
     """
     try:
-        return _kept_in(json.loads(old or b"{}"), running, planned)
+        return _narrowed_parts(json.loads(old or b"{}"), running, planned)
     except (ValueError, KeyError, TypeError, AttributeError):
         return []
 
 
-def _kept_in(
+def _narrowed_parts(
     file: Mapping[str, Any], running: Container[str], planned: Container[str]
-) -> list[Part]:
+) -> list[PlanPart]:
     if file.get("format") != PlanFile.FORMAT.name:
         return []
-    parts: list[Part] = []
+    parts: list[PlanPart] = []
     seen: set[str] = set()
     # The plan itself, then what it keeps.
     for part in (file, *file.get("kept", ())):
@@ -50,16 +52,16 @@ def _kept_in(
     return parts
 
 
-def names_in(parts: list[Part]) -> list[str]:
+def names_in(parts: list[PlanPart]) -> list[str]:
     return [topology["name"] for part in parts for topology in part["topologies"]]
 
 
-def published(plan: Plan, kept: list[Part]) -> str:
-    """The plan file with what is kept beside the plan."""
-    return to_json({**plan_to_dict(plan), "kept": kept}) if kept else dumps(plan)
+def plan_file_text(plan: Plan, beside: list[PlanPart]) -> str:
+    """The plan file, with the plans of other topologies beside this one."""
+    return to_json({**plan_to_dict(plan), "kept": beside}) if beside else dumps(plan)
 
 
-def _narrowed(part: Mapping[str, Any], topologies: list[Any], names: set[str]) -> Part:
+def _narrowed(part: Mapping[str, Any], topologies: list[Any], names: set[str]) -> PlanPart:
     """Only what is read on the cluster. All topologies' names stay: labels depend on their number.
 
     ``topology/component`` is what a component is called where there are several.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.engines.lab.ballast import never_idle
+from penstock.engines.lab.cpu_keepalive import cpu_keepalive
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "SCHED_IDLE"), reason="only Linux has SCHED_IDLE")
 
@@ -30,14 +30,14 @@ def spinning_below(process, within_s=10.0):
 
 def test_every_core_is_kept_awake_by_somebody_who_steps_aside():
     before = set(children(os.getpid()))
-    with never_idle():
+    with cpu_keepalive():
         assert spinning_below(os.getpid())
     assert set(children(os.getpid())) == before
 
 
 def test_it_ends_with_a_starter_that_is_killed():
-    code = "import time; from penstock.engines.lab.ballast import never_idle\n"
-    code += "with never_idle(): time.sleep(60)"
+    code = "import time; from penstock.engines.lab.cpu_keepalive import cpu_keepalive\n"
+    code += "with cpu_keepalive(): time.sleep(60)"
     starter = subprocess.Popen([sys.executable, "-c", code])
     spinning = spinning_below(starter.pid)
     starter.kill()

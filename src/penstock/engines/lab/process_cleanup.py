@@ -24,7 +24,7 @@ _ALL_CLEAN = "clean"
 _ENDS_WITHIN_S = 5.0
 
 
-class Undertaker:
+class ProcessCleanup:
     """The maker's end of the pipe."""
 
     def __init__(self, pipe: IO[str]) -> None:
@@ -42,10 +42,10 @@ class Undertaker:
 
 
 @contextmanager
-def undertaker(folder: Path) -> Iterator[Undertaker]:
+def process_cleanup(folder: Path) -> Iterator[ProcessCleanup]:
     """Stands by while the block runs."""
     process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "penstock.engines.lab.undertaker", str(folder)],
+        [sys.executable, "-P", "-m", "penstock.engines.lab.process_cleanup", str(folder)],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -54,7 +54,7 @@ def undertaker(folder: Path) -> Iterator[Undertaker]:
         start_new_session=True,
     )
     assert process.stdin is not None
-    stands_by = Undertaker(process.stdin)
+    stands_by = ProcessCleanup(process.stdin)
     try:
         yield stands_by
     finally:
@@ -62,7 +62,7 @@ def undertaker(folder: Path) -> Iterator[Undertaker]:
         end_with_its_input(process, _ENDS_WITHIN_S)
 
 
-def bury(words: Iterable[str], folder: Path) -> None:
+def clean_up_after(words: Iterable[str], folder: Path) -> None:
     """Wait for the maker's end; then, unless it has cleaned up, do so."""
     leaders = []
     for word in words:
@@ -78,4 +78,4 @@ def bury(words: Iterable[str], folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    bury(sys.stdin, Path(sys.argv[1]))
+    clean_up_after(sys.stdin, Path(sys.argv[1]))

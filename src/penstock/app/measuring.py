@@ -1,0 +1,252 @@
+"""Costs from telemetry: read once, followed as it comes in, or of a running cluster."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from penstock.app.histories import history_folder, look_back, measuring
+from penstock.app.running import silent, snapshot, types_of_hosts
+from penstock.app.telemetry import SparkOptions, TelemetrySelection, choose, take_in
+from penstock.engines.base import Engine, Say
+from penstock.engines.spark.session import spark_session
+from penstock.errors import Finding, InputError, UnknownNameError
+from penstock.model.profile import Profile
+from penstock.model.snapshot import Snapshot
+from penstock.telemetry.writer_lock import writing_to
+
+if TYPE_CHECKING:
+    from penstock.telemetry.findings import Measurement
+    from penstock.telemetry.pipeline import Pipeline
+    from penstock.telemetry.source import RecordSource, SourceFormat
+
+#: In place of a profile's name: measured now, from the cluster's telemetry.
+LIVE = "live"
+#: Read whole by Python; everything else streams through Spark.
+_STORM_REST, _STORM_REGISTRY = "storm-rest", "storm-registry"
+_SHOWN = 10
+
+
+@dataclass(frozen=True)
+class MeasuringOptions:
+    """How telemetry becomes a profile."""
+
+    name: str = "measured"
+    #: What is compared with, to see what has changed since.
+    baseline: Profile | None = None
+    #: Folder or address that keeps the tables, so that they can be added to.
+    store: str | None = None
+    #: By name of the file where it is not said.
+    source_format: str | None = None
+    #: Machine type by host, for records that do not say.
+    machine_types: Mapping[str, str] = field(default_factory=dict)
+    window_s: float = 0.0
+    warm_up_s: float | None = None
+    extrapolate: bool = True
+    spark: SparkOptions = field(default_factory=SparkOptions)
+
+
+def measure(
+    source: str, options: MeasuringOptions | None = None, *, say: Say = silent
+) -> Measurement:
+    """Fit a profile to all telemetry of a folder, file or address; needs Spark."""
+    chosen = options or MeasuringOptions()
+    with _pipeline(chosen, say) as pipeline:
+        _take_in(pipeline, source, chosen.source_format)
+        return pipeline.measure(chosen.baseline, chosen.name)
+
+
+def follow(
+    source: str,
+    options: MeasuringOptions,
+    *,
+    stop: Callable[[], bool],
+    on_refresh: Callable[[Measurement], None],
+    every_s: float = 10.0,
+    say: Say = silent,
+) -> Measurement | None:
+    """Measure anew whenever telemetry has come in, until told to stop.
+
+    What is known in the end, from before where nothing new came in; nothing without any telemetry.
+    """
+    newest: list[Measurement] = []
+
+    def refreshed(measured: Measurement) -> None:
+        newest[:] = [measured]
+        on_refresh(measured)
+
+    if options.store is None:
+        say("without --store the tables are gone when this ends; the profile stays (--out)")
+    with _pipeline(options, say) as pipeline:
+        records = _opened(pipeline, source, options.source_format)
+        say("following; Ctrl-C ends it after the batch in hand")
+        pipeline.follow(
+            records, refreshed, every_s=every_s, stop=stop, baseline=options.baseline,
+            name=options.name,
+        )  # fmt: skip
+        if newest:
+            return newest[0]
+        if pipeline.tables.records_in(pipeline.store.manifest()):
+            say("nothing new came in; this is what was read before")
+            return pipeline.measure(options.baseline, options.name)
+    return None
+
+
+def measure_running(
+    target: Engine,
+    selection: TelemetrySelection,
+    options: MeasuringOptions | None = None,
+    *,
+    history: Path | None = None,
+    say: Say = silent,
+) -> Measurement:
+    """Fit a profile to the telemetry of a running cluster, and measure the plans applied to it."""
+    taken = snapshot(target, say)
+    if not taken.topologies:
+        raise InputError("no topology runs on this cluster")
+    chosen = replace(options or MeasuringOptions(), machine_types=types_of_hosts(taken.cluster))
+    folder = history_folder(history)
+    with _pipeline(chosen, say, types_win=True, within=measuring(folder)) as pipeline:
+        take_in(pipeline, selection.folders)
+        choose(pipeline, taken, selection, say)
+        measured = pipeline.measure(chosen.baseline, chosen.name)
+        look_back(pipeline, folder, say)
+        return measured
+
+
+def live_profile(
+    target: Engine,
+    selection: TelemetrySelection,
+    *,
+    history: Path | None = None,
+    say: Say = silent,
+) -> Callable[[Snapshot], Profile]:
+    """What measures a profile for a plan, once it is known what runs."""
+
+    def measured_now(taken: Snapshot) -> Profile:
+        say("starting Spark to measure what tuples cost")
+        options = MeasuringOptions(LIVE, machine_types=types_of_hosts(taken.cluster))
+        with _pipeline(options, silent, progress=say, types_win=True) as pipeline:
+            take_in(pipeline, selection.folders)
+            choose(pipeline, taken, selection, say)
+            measured = pipeline.measure(name=LIVE)
+            look_back(pipeline, history_folder(history), say)
+        return _whole(measured, taken, target.capabilities.places_itself, say)
+
+    return measured_now
+
+
+@contextmanager
+def _pipeline(
+    options: MeasuringOptions,
+    say: Say,
+    *,
+    progress: Say | None = None,
+    types_win: bool = False,
+    within: AbstractContextManager[None] | None = None,
+) -> Iterator[Pipeline]:
+    """The pipeline on a Spark of its own; whoever else writes to its folders is found out first."""
+    spark = options.spark
+    say(f"starting Spark on {spark.master}")
+    with ExitStack() as stack:
+        folder = stack.enter_context(_tables(options.store))
+        if within is not None:
+            stack.enter_context(within)
+        session = stack.enter_context(
+            spark_session(spark.master, driver_memory=spark.driver_memory, config=spark.config)
+        )
+        from penstock.telemetry.clean import Settings
+        from penstock.telemetry.pipeline import Pipeline
+        from penstock.telemetry.store import Store
+
+        yield Pipeline(
+            session,
+            Store(session, folder),
+            Settings(warm_up_s=options.warm_up_s, window_s=options.window_s),
+            machine_types=options.machine_types,
+            progress=progress or say,
+            extrapolate=options.extrapolate,
+            types_win=types_win,
+        )
+
+
+@contextmanager
+def _tables(store: str | None) -> Iterator[str]:
+    """Where the tables are: in the store, or in a folder that goes with the block."""
+    if store is None:
+        with tempfile.TemporaryDirectory(prefix="penstock-tables-") as folder:
+            yield folder
+        return
+    root = store if "://" in store else str(Path(store).absolute())
+    with writing_to(root):
+        yield root
+
+
+def _whole(
+    measured: Measurement, taken: Snapshot, places_itself: frozenset[str], say: Say
+) -> Profile:
+    """The profile, if it has all that planning these topologies on these machines takes."""
+    used = {machine.type for machine in taken.cluster.machines}
+    names = {t.name for t in taken.topologies}
+    rows = {
+        row
+        for (topology, component), row in measured.findings.rows.items()
+        if not component.startswith("__") and topology in names
+    }
+    missing = [n for n in measured.not_ready if n.row in rows and n.machine_type in used]
+    if measured.profile is not None and measured.profile.covers(rows, used):
+        for gap in missing[:_SHOWN]:
+            say(f"estimated: {gap.row} on {gap.machine_type}: {gap.why}")
+        return _without_half_known(measured.profile, used, places_itself)
+    findings = [Finding(f"{gap.row} on {gap.machine_type}: {gap.why}") for gap in missing[:_SHOWN]]
+    raise InputError(*findings, "the telemetry does not give all costs yet; see above")
+
+
+def _without_half_known(profile: Profile, used: set[str], places_itself: frozenset[str]) -> Profile:
+    """What was measured on some machine types only is left to the engine, if it can do that."""
+    half_known = {name for name in places_itself if not profile.covers({name}, used)}
+    costs = tuple(cost for cost in profile.costs if cost.row not in half_known)
+    return profile if len(costs) == len(profile.costs) else replace(profile, costs=costs)
+
+
+def _take_in(pipeline: Pipeline, source: str, named: str | None) -> None:
+    if named in (_STORM_REST, _STORM_REGISTRY):
+        _take_in_storm(pipeline, source, named)
+        return
+    pipeline.take_in_history(_opened(pipeline, source, named))
+
+
+def _take_in_storm(pipeline: Pipeline, source: str, named: str) -> None:
+    from penstock.telemetry.storm import registry as storm_registry
+    from penstock.telemetry.storm import rest as storm_rest
+
+    path = Path(source)
+    if named == _STORM_REST:
+        samples = storm_rest.read_rest_folder(path, pipeline.machine_types)
+    else:
+        samples = storm_registry.read_registry(path, pipeline.machine_types)
+    pipeline.take_in_samples(samples, path.name)
+
+
+def _opened(pipeline: Pipeline, source: str, named: str | None) -> RecordSource:
+    from penstock.telemetry.source import open_source
+
+    # Spark's workers may stand in other folders: local paths are made whole.
+    location = source if "://" in source else str(Path(source).absolute())
+    return open_source(pipeline.spark, location, _format(named))
+
+
+def _format(named: str | None) -> SourceFormat | None:
+    from penstock.telemetry.source import SourceFormat
+
+    if named is None:
+        return None
+    try:
+        return SourceFormat(named)
+    except ValueError:
+        known = [*SourceFormat, _STORM_REST, _STORM_REGISTRY]
+        raise UnknownNameError("telemetry format", named, known) from None

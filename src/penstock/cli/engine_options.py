@@ -1,0 +1,98 @@
+"""Options that say which engine is meant, and where it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from penstock import app
+from penstock.app.telemetry import TelemetrySelection, telemetry_of
+from penstock.engines import registry
+from penstock.engines.base import Engine
+from penstock.errors import UsageError, unknown_name
+
+
+def _engine_name(text: str) -> str:
+    known = registry.names()
+    if text not in known:
+        raise typer.BadParameter(unknown_name("engine", text, known))
+    return text
+
+
+EngineName = Annotated[
+    str,
+    typer.Option(
+        "--engine",
+        parser=_engine_name,
+        metavar="ENGINE",
+        help="What the topology runs on: storm, spark, or one installed besides.",
+    ),
+]
+From = Annotated[
+    str | None,
+    typer.Option(
+        "--from",
+        parser=_engine_name,
+        metavar="ENGINE",
+        help="Take what runs on a cluster: storm, or an engine installed besides.",
+    ),
+]
+To = Annotated[
+    str,
+    typer.Option(
+        "--to",
+        parser=_engine_name,
+        metavar="ENGINE",
+        help="The engine that the plan is put in force on.",
+    ),
+]
+EngineOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--engine-option",
+        metavar="NAME=VALUE",
+        help="An option of an engine that was installed besides.",
+    ),
+]
+Nimbus = Annotated[
+    str | None, typer.Option("--nimbus", help="Storm's Nimbus, host or host:port.", metavar="HOST")
+]
+Ui = Annotated[str | None, typer.Option("--ui", help="Address of Storm's UI.", metavar="URL")]
+StormYaml = Annotated[
+    Path | None,
+    typer.Option("--storm-yaml", help="The storm.yaml of a client: Nimbus, security settings."),
+]
+Types = Annotated[
+    Path | None, typer.Option("--types", help="Machine types, `host: type` per line.")
+]
+Telemetry = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--telemetry",
+        help="Folder of the reporter's files; several, or a pattern. Of a lab, found by itself.",
+    ),
+]
+Since = Annotated[
+    str | None, typer.Option("--since", help="Only lines of the last 90s, 10m, 2h or 1d.")
+]
+
+
+def engine(name: str, more: Sequence[str] | None = None, **own: object) -> Engine:
+    """The engine of that name with those of its options that were given."""
+    options = {key: value for key, value in own.items() if value is not None}
+    for text in more or ():
+        key, equals, value = text.partition("=")
+        if not (key and equals):
+            raise UsageError(f'--engine-option takes name=value, not "{text}"')
+        options[key.replace("-", "_")] = value
+    return app.engine(name, **options)
+
+
+def telemetry(
+    target: Engine, folders: Sequence[str] | None, since: str | None = None
+) -> TelemetrySelection:
+    """The telemetry that the options mean."""
+    return telemetry_of(target, folders or (), since)
