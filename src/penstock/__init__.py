@@ -1,4 +1,8 @@
-"""Penstock plans how many instances of each streaming component run on which machine."""
+"""Penstock plans how many instances of each streaming component run on which machine.
+
+What is exposed here is the Python interface: one function per verb, with a typed result. See
+:mod:`penstock.app`.
+"""
 
 from __future__ import annotations
 
@@ -7,47 +11,94 @@ from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
 
-#: The Python interface, loaded on first use so that ``import penstock`` costs nothing.
-_PUBLIC = (
-    "Comparison",
-    "Planned",
-    "compare",
-    "load",
-    "load_curve",
-    "plan",
-    "problem",
-    "profile",
-    "simulate",
-)
-
 if TYPE_CHECKING:
     from penstock.app import (
         Comparison,
+        ImportedCluster,
+        MeasuringOptions,
+        PlanHistory,
         Planned,
+        PreparedPlan,
+        RunInput,
+        RunningCluster,
+        RunResult,
+        SparkOptions,
+        TelemetrySelection,
+        apply,
         compare,
+        diff,
+        diff_running,
+        engine,
+        follow,
+        history,
+        import_flux,
+        import_production,
+        import_running,
+        import_storm_yaml,
+        live_profile,
         load,
         load_curve,
+        measure,
+        measure_history,
+        measure_running,
         plan,
+        prepared,
         problem,
         profile,
+        run,
+        running,
         simulate,
+        snapshot,
+        telemetry_of,
     )
 
+#: Loaded from ``penstock.app`` on first use, so that ``import penstock`` costs nothing.
 __all__ = [
     "Comparison",
+    "ImportedCluster",
+    "MeasuringOptions",
+    "PlanHistory",
     "Planned",
+    "PreparedPlan",
+    "RunInput",
+    "RunResult",
+    "RunningCluster",
+    "SparkOptions",
+    "TelemetrySelection",
     "__version__",
+    "apply",
     "compare",
+    "diff",
+    "diff_running",
+    "engine",
+    "follow",
+    "history",
+    "import_flux",
+    "import_production",
+    "import_running",
+    "import_storm_yaml",
+    "live_profile",
     "load",
     "load_curve",
+    "measure",
+    "measure_history",
+    "measure_running",
     "plan",
+    "prepared",
     "problem",
     "profile",
+    "run",
+    "running",
     "simulate",
+    "snapshot",
+    "telemetry_of",
 ]
 
 
 def __getattr__(name: str) -> object:
-    if name in _PUBLIC:
-        return getattr(import_module("penstock.app"), name)
-    raise AttributeError(f"module 'penstock' has no attribute {name!r}")
+    if name not in __all__:
+        raise AttributeError(f"module 'penstock' has no attribute {name!r}")
+    app = import_module("penstock.app")
+    # All of them at once: loading it has made ``simulate`` the name of a package of ours, too.
+    globals().update({each: getattr(app, each) for each in app.__all__})
+    return globals()[name]

@@ -11,6 +11,7 @@ import pytest
 from tests.builders import all_on, cluster, nasiri, profile, topology
 
 import penstock
+from penstock import app
 from penstock.errors import InputError, UnknownNameError
 from penstock.files import examples
 from penstock.files.store import save, to_dict
@@ -35,6 +36,20 @@ def test_importing_penstock_loads_nothing_heavy():
     code = "import sys, penstock; print('numpy' in sys.modules, penstock.__version__)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.split() == ["False", penstock.__version__]
+
+
+def test_everything_that_app_offers_is_there_at_once():
+    assert set(penstock.__all__) == {*app.__all__, "__version__"}
+    code = (
+        "import penstock.simulate.scenario, penstock; penstock.load; names = penstock.__all__[:]; "
+        "names.remove('__version__'); print(all(callable(getattr(penstock, n)) for n in names))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "True"
+
+
+def test_what_is_offered_says_what_it_does():
+    assert [name for name in app.__all__ if not (getattr(app, name).__doc__ or "").strip()] == []
 
 
 def test_there_is_nothing_else_by_that_name():

@@ -1,4 +1,4 @@
-"""What every scheduler keeps to, as tests that anyone can run on their own.
+"""What every scheduler and every engine keeps to, as tests that anyone can run on their own.
 
 Needs pytest and hypothesis (``pip install "penstock[contract]"``)::
 
@@ -6,6 +6,8 @@ Needs pytest and hypothesis (``pip install "penstock[contract]"``)::
 
     class TestBiggest(SchedulerContract):
         scheduler = BiggestScheduler
+
+``penstock_bench.contract.engines`` has the same for engines, a class for each ability.
 
 ``penstock_bench.contract.plan_check`` judges a plan by an evaluator of its own, and needs neither.
 """

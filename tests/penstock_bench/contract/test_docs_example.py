@@ -1,26 +1,41 @@
-"""The scheduler that docs/adding-a-scheduler.md shows keeps the contract it tells of."""
+"""The scheduler and the engine that the documentation shows keep the contracts it tells of."""
 
 import re
+import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any, ClassVar
 
+from tests.engines.toy_engine import toy_cluster
+
 from penstock_bench.contract import SchedulerContract
+from penstock_bench.contract.engines import SnapshotContract
 
-PAGE = Path(__file__).parents[3] / "docs" / "adding-a-scheduler.md"
+DOCS = Path(__file__).parents[3] / "docs"
 
 
-def shown_scheduler() -> Any:
-    """The class of the page's first block of Python."""
-    block = re.search(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    namespace: dict[str, Any] = {"__name__": "docs_example"}
-    exec(compile(block[1], str(PAGE), "exec"), namespace)
-    return namespace["BiggestScheduler"]
+def shown(page: str, name: str) -> Any:
+    """A class of a page's first block of Python."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    block = re.search(r"```python\n(.*?)```", text, re.DOTALL)
+    module = ModuleType(f"docs_example_{name}")
+    sys.modules[module.__name__] = module  # where dataclasses look for names in annotations
+    exec(compile(block[1], page, "exec"), module.__dict__)
+    return getattr(module, name)
 
 
 class TestBiggest(SchedulerContract):
-    scheduler = shown_scheduler()
+    scheduler = shown("adding-a-scheduler.md", "BiggestScheduler")
 
 
 class TestBiggestWithoutTheBiggest(SchedulerContract):
-    scheduler = shown_scheduler()
+    scheduler = shown("adding-a-scheduler.md", "BiggestScheduler")
     parameters: ClassVar = {"skip": 1}
+
+
+class TestFolder(SnapshotContract):
+    engine = shown("adding-an-engine.md", "FolderEngine")
+
+    def cluster(self, tmp_path, monkeypatch):
+        toy_cluster(tmp_path)
+        return self.engine(str(tmp_path))

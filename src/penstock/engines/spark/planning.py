@@ -32,7 +32,8 @@ def as_spark_runs_it(topology: Topology) -> Topology:
 
 
 def _by_share(stream: Stream) -> Stream:
-    if stream.grouping in _UNDIVIDED:
+    # A weighted stream is divided by shares already, and by key where it names fields.
+    if stream.grouping in _UNDIVIDED or stream.grouping is Grouping.WEIGHTED:
         return stream
     # Fields on a weighted stream say that it is divided anew, by key.
     is_keyed = stream.grouping is Grouping.FIELDS

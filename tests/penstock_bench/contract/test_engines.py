@@ -1,0 +1,58 @@
+"""Storm (of dictionaries), Spark and a toy keep the contract of engines that ships."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.engines.storm.fake_storm import FakeStorm
+from tests.engines.toy_engine import ToyEngine, toy_cluster
+
+from penstock.engines.lab import keeper
+from penstock.engines.spark.engine import SparkEngine
+from penstock.engines.storm import engine as storm_engine
+from penstock.engines.storm.engine import StormEngine
+from penstock_bench.contract.engines import (
+    PublishContract,
+    RunContract,
+    SnapshotContract,
+    TelemetryContract,
+)
+
+
+class TestStorm(SnapshotContract, PublishContract, TelemetryContract):
+    engine = StormEngine
+
+    def cluster(self, tmp_path, monkeypatch, obeys=True):
+        storm = FakeStorm(tmp_path / "plan.json")
+        storm.obeys = obeys
+        monkeypatch.setattr(storm_engine, "open_bridge", storm.opened)
+        monkeypatch.setattr(keeper, "find", lambda _engine: None)
+        return StormEngine(nimbus="master")
+
+    def obstinate(self, tmp_path, monkeypatch):
+        return self.cluster(tmp_path, monkeypatch, obeys=False)
+
+
+class TestToy(SnapshotContract, PublishContract, TelemetryContract):
+    engine = ToyEngine
+
+    def cluster(self, tmp_path, monkeypatch):
+        toy_cluster(tmp_path)
+        return ToyEngine(str(tmp_path))
+
+    def obstinate(self, tmp_path, monkeypatch):
+        toy_cluster(tmp_path)
+        path = Path(tmp_path, "cluster.json")
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"obstinate": 99}))
+        return ToyEngine(str(tmp_path))
+
+
+class TestSpark(RunContract):
+    engine = SparkEngine
+
+    def cluster(self, tmp_path, monkeypatch):
+        return SparkEngine(master="local[1]")
+
+    @pytest.mark.spark
+    def test_a_topology_runs_until_it_is_told_to_stop(self, tmp_path, monkeypatch):
+        super().test_a_topology_runs_until_it_is_told_to_stop(tmp_path, monkeypatch)
