@@ -18,6 +18,7 @@ say on the way goes to ``say`` or ``progress``.
 
 from penstock.app.answers import Comparison, Planned
 from penstock.app.applying import PreparedPlan, apply, prepared
+from penstock.app.clusters import RunningCluster, diff_running, engine, running, snapshot
 from penstock.app.histories import PlanHistory, history, measure_history
 from penstock.app.imports import (
     ImportedCluster,
@@ -35,7 +36,6 @@ from penstock.app.measuring import (
 )
 from penstock.app.plans import compare, plan
 from penstock.app.problems import problem, profile
-from penstock.app.running import RunningCluster, diff_running, engine, running, snapshot
 from penstock.app.runs import RunInput, RunResult, run
 from penstock.app.simulations import load_curve, simulate
 from penstock.app.telemetry import SparkOptions, TelemetrySelection, telemetry_of

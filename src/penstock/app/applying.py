@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from penstock.app.clusters import look, session, silent
 from penstock.app.histories import history_folder
-from penstock.app.running import look, session, silent
 from penstock.change.guard import stale
 from penstock.change.history import Receipt
 from penstock.engines.base import Ability, Engine, PublishOrder, Say, Session

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from penstock.app.running import silent, types_of_hosts
+from penstock.app.clusters import silent, types_of_hosts
 from penstock.app.telemetry import SparkOptions, TelemetrySelection, require_lines, take_in
 from penstock.change.history import Entry, Outcome
 from penstock.engines.base import Say

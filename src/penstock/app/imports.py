@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
 
-from penstock.app.running import silent, snapshot
+from penstock.app.clusters import silent, snapshot
 from penstock.change.in_force import plan_in_force
 from penstock.engines.base import Engine, Say
 from penstock.errors import Finding, InputError, UsageError

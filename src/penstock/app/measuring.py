@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from penstock.app.clusters import silent, snapshot, types_of_hosts
 from penstock.app.histories import history_folder, look_back, measuring
-from penstock.app.running import silent, snapshot, types_of_hosts
 from penstock.app.telemetry import SparkOptions, TelemetrySelection, choose, take_in
 from penstock.engines.base import Engine, Say
 from penstock.engines.spark.session import spark_session

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from penstock.app.running import silent
+from penstock.app.clusters import silent
 from penstock.engines.base import Ability, Batch, Engine, ResultRows, RunOrder, Say
 from penstock.engines.registry import naming_its_package, require
 from penstock.errors import InputError, UsageError

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from penstock.app.running import silent, types_of_hosts
+from penstock.app.clusters import silent, types_of_hosts
 from penstock.engines.base import Ability, Engine, Say
 from penstock.engines.registry import naming_its_package, require
 from penstock.engines.spark.session import DRIVER_MEMORY, LOCAL
