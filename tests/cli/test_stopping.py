@@ -13,7 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from penstock import app
-from penstock.cli import examples, sweep
+from penstock.app import sweeps
+from penstock.cli import examples
 from penstock.cli.stopping import Stop, stoppable
 from penstock.engines.spark.runner import Runner
 from penstock.engines.spark.sweep_job import finished
@@ -176,7 +177,7 @@ def test_a_signal_ends_a_sweep_with_the_table_of_finished_cells(
         store.keep(finished(tasks[0], work))
         os.kill(os.getpid(), number)
 
-    monkeypatch.setattr(sweep, "run_tasks", one_and_a_signal)
+    monkeypatch.setattr(sweeps, "run_tasks", one_and_a_signal)
     suite = "{format: penstock/sweep, version: 1, problems: [{topology: linear}], runs: 1,\n"
     suite += " schedulers: [default], seeds: 2, scenarios: [{load: 0.5, seconds: 5}]}\n"
     Path("suite.yaml").write_text(suite)

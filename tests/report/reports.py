@@ -103,7 +103,7 @@ def simulation() -> Simulation:
 def small_findings() -> Findings:
     """Linear on the testbed by hetero, before by default, compared, with a simulation."""
     problem = app.problem("linear", "nasiri-testbed")
-    wanted = reports.Wanted(
+    wanted = reports.ReportOptions(
         schedulers=("default", "hetero"),
         seeds=2,
         before=_plan(problem, "default"),

@@ -78,7 +78,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A report with every section, of a thousand machines, with hostile names; the papers' page."""
     pytest.importorskip("matplotlib")
     folder = tmp_path_factory.mktemp("reports")
-    quick = reports.Wanted(schedulers=("default", "hetero"), seeds=1, simulate=False)
+    quick = reports.ReportOptions(schedulers=("default", "hetero"), seeds=1, simulate=False)
     many = app.problem("diamond", _thousand_machines())
     found = {
         "every section": small_report(),

@@ -116,7 +116,7 @@ def test_the_size_of_a_machine_in_words():
 def test_a_report_lists_machines_in_use_and_folds_the_others():
     problem = build(topology("a>b"), cluster(M1=9), profile(a=1.0, b=1.0))
     plan = Plan(problem, place(problem, "a M1-1", "b M1-2"), "hand")
-    found = reports.report_on_plan(plan, reports.Wanted(schedulers=(), simulate=False))
+    found = reports.report_on_plan(plan, reports.ReportOptions(schedulers=(), simulate=False))
     section = machines_section(found)
     told = [paragraph_words(block) for block in section.blocks if isinstance(block, Paragraph)]
     assert told == ["7 machines idle: M1-3 to M1-9."]

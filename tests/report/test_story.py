@@ -31,7 +31,7 @@ from penstock.report.simulation import recorded
 from penstock.report.story import Rival, build
 from penstock.simulate.scenario import Down, Replace, Scenario, Slow
 
-QUICK = reports.Wanted(schedulers=("default",), seeds=1, simulate=False)
+QUICK = reports.ReportOptions(schedulers=("default",), seeds=1, simulate=False)
 
 
 def section(page: Document, title: str):
@@ -303,7 +303,7 @@ def test_a_plan_too_fast_to_be_simulated_here_says_whose_and_has_no_curve(monkey
     problem = build_problem(topology("a"), cluster(M1=1), profile(a=1e-7))
     told = app.plan(problem, "hetero").plan
     assert told is not None
-    found = reports.report_on_plan(told, reports.Wanted(schedulers=()))
+    found = reports.report_on_plan(told, reports.ReportOptions(schedulers=()))
     assert found.simulation is None
     assert found.load_curve is None
     assert [text for text in found.remarks if text.startswith("the plan of hetero is not simul")]

@@ -19,6 +19,11 @@ say on the way goes to ``say`` or ``progress``.
 from penstock.app.answers import Comparison, Planned
 from penstock.app.applying import PreparedPlan, apply, prepared
 from penstock.app.clusters import RunningCluster, diff_running, engine, running, snapshot
+from penstock.app.explanations import (
+    ComponentExplanation,
+    MachineExplanation,
+    explain,
+)
 from penstock.app.histories import PlanHistory, history, measure_history
 from penstock.app.imports import (
     ImportedCluster,
@@ -27,6 +32,8 @@ from penstock.app.imports import (
     import_running,
     import_storm_yaml,
 )
+from penstock.app.labs import lab_end, lab_feed, lab_submit
+from penstock.app.loads import OfferedLoad, offered_load
 from penstock.app.measuring import (
     MeasuringOptions,
     follow,
@@ -34,50 +41,73 @@ from penstock.app.measuring import (
     measure,
     measure_running,
 )
-from penstock.app.plans import compare, plan
+from penstock.app.plans import compare, kinds_of_losses, plan
 from penstock.app.problems import problem, profile
+from penstock.app.reports import ReportOptions, report_on_plan, report_on_problem
 from penstock.app.runs import RunInput, RunResult, run
-from penstock.app.simulations import load_curve, simulate
+from penstock.app.simulations import load_curve, scenario_for, simulate, simulate_each
+from penstock.app.sweeps import SweepResult, sweep
 from penstock.app.telemetry import SparkOptions, TelemetrySelection, telemetry_of
+from penstock.app.validation import ValidFile, validate
 from penstock.change.diff import diff
 from penstock.files.store import load
+from penstock.planning.advice import advise
 
 __all__ = [
     "Comparison",
+    "ComponentExplanation",
     "ImportedCluster",
+    "MachineExplanation",
     "MeasuringOptions",
+    "OfferedLoad",
     "PlanHistory",
     "Planned",
     "PreparedPlan",
+    "ReportOptions",
     "RunInput",
     "RunResult",
     "RunningCluster",
     "SparkOptions",
+    "SweepResult",
     "TelemetrySelection",
+    "ValidFile",
+    "advise",
     "apply",
     "compare",
     "diff",
     "diff_running",
     "engine",
+    "explain",
     "follow",
     "history",
     "import_flux",
     "import_production",
     "import_running",
     "import_storm_yaml",
+    "kinds_of_losses",
+    "lab_end",
+    "lab_feed",
+    "lab_submit",
     "live_profile",
     "load",
     "load_curve",
     "measure",
     "measure_history",
     "measure_running",
+    "offered_load",
     "plan",
     "prepared",
     "problem",
     "profile",
+    "report_on_plan",
+    "report_on_problem",
     "run",
     "running",
+    "scenario_for",
     "simulate",
+    "simulate_each",
     "snapshot",
+    "sweep",
     "telemetry_of",
+    "validate",
 ]

@@ -12,7 +12,22 @@ from penstock.planning import compare as comparing
 from penstock.planning import solve as solving
 from penstock.planning.counts import DEFAULT_COUNTS_FROM
 from penstock.planning.solve import DEFAULT_SCHEDULER
-from penstock.schedulers.base import Budget
+from penstock.schedulers.base import MOST_KINDS, Budget
+
+#: What happens when a machine is lost is worked out unasked up to this many machines.
+_FEW_MACHINES = 500
+_ALL_KINDS = 10**9
+
+
+def kinds_of_losses(problem: Problem, asked: bool | None = None) -> int:
+    """For how many kinds of losses plans are worked out: all if asked for, a few if not said."""
+    if asked is not None:
+        return _ALL_KINDS if asked else 0
+    machines = len(problem.cluster.machines)
+    if machines > _FEW_MACHINES:
+        return 0
+    # By requests all of them are quick, and there are no more kinds than machines.
+    return MOST_KINDS if problem.has_rates else machines
 
 
 def plan(

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from penstock import app
+from penstock.app.plans import plan as plan_problem
+from penstock.app.simulations import simulate
 from penstock.change.diff import diff
 from penstock.errors import CycleError, InputError, NoPlanError, NotMeasuredError, PenstockError
 from penstock.evaluate.bound import KIND, Bound, upper_bound
@@ -27,7 +28,9 @@ from penstock.report.page import Document, Source
 from penstock.report.simulation import recorded
 from penstock.report.story import Findings, Rival, build
 from penstock.report.trust import costs_origin
+from penstock.schedulers import registered
 from penstock.schedulers.base import Budget
+from penstock.schedulers.optimal import OptimalScheduler
 from penstock.simulate.compiled import has_numba
 from penstock.simulate.load_curve import DEFAULT_LOADS, LoadCurve, load_curve
 from penstock.simulate.scenario import Scenario
@@ -50,8 +53,8 @@ _LEAST_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What a report is to hold besides the plan."""
+class ReportOptions:
+    """What a report is to hold besides the plan, and how long that may take."""
 
     schedulers: Sequence[str] = DEFAULT_RIVALS
     #: Tried besides those, and shown where their plan carries more than the one reported on.
@@ -70,6 +73,15 @@ class Wanted:
     progress: Callable[[str], None] = lambda _text: None
 
 
+def quick_schedulers() -> tuple[str, ...]:
+    """All that plan in seconds; ``optimal`` tries everything and may not look at the clock."""
+    return tuple(
+        name
+        for name, entry in registered().items()
+        if entry.scheduler is not None and name != OptimalScheduler.name
+    )
+
+
 @dataclass
 class _Remarks:
     """What the reader must know, gathered on the way."""
@@ -81,7 +93,7 @@ class _Remarks:
             self.texts.append(text)
 
 
-def report_on_plan(plan: Plan, wanted: Wanted) -> Findings:
+def report_on_plan(plan: Plan, wanted: ReportOptions) -> Findings:
     """A plan that is given: judged by this cost model, whatever its file says of it."""
     remarks = _Remarks()
     bound = upper_bound(plan.problem) if plan.problem.has_rates else None
@@ -99,13 +111,13 @@ def report_on_plan(plan: Plan, wanted: Wanted) -> Findings:
     return replace(found, contingencies=Source.GIVEN)
 
 
-def report_on_problem(problem: Problem, scheduler: str, wanted: Wanted) -> Findings:
+def report_on_problem(problem: Problem, scheduler: str, wanted: ReportOptions) -> Findings:
     """A problem that is planned here; the report is about ``scheduler``'s plan."""
     remarks = _Remarks()
     bound = upper_bound(problem) if problem.has_rates else None
     names = list(dict.fromkeys([*wanted.schedulers, scheduler]))
     wanted.progress(f"planning with {scheduler}")
-    planned = app.plan(
+    planned = plan_problem(
         problem, scheduler, seed=wanted.seed, counts_from=wanted.counts_from,
         budget=wanted.budget, bound=bound, if_lost=_kinds_of_losses(problem),
     )  # fmt: skip
@@ -161,7 +173,7 @@ def _findings(
     own: Facts,
     certificate: Source,
     rivals: Sequence[Rival],
-    wanted: Wanted,
+    wanted: ReportOptions,
     remarks: _Remarks,
 ) -> Findings:
     before = wanted.before
@@ -198,7 +210,7 @@ def _findings(
 
 def _compared(
     problem: Problem,
-    wanted: Wanted,
+    wanted: ReportOptions,
     bound: Bound | None,
     remarks: _Remarks,
 ) -> list[Rival]:
@@ -218,7 +230,7 @@ def _compared(
 
 
 def _carrying_more(
-    problem: Problem, own: Facts, wanted: Wanted, bound: Bound | None, remarks: _Remarks
+    problem: Problem, own: Facts, wanted: ReportOptions, bound: Bound | None, remarks: _Remarks
 ) -> list[Rival]:
     """Of the other schedulers those whose plan keeps the limits and carries more than ``own``."""
     if own.scale is None:
@@ -229,7 +241,7 @@ def _carrying_more(
             continue
         wanted.progress(f"looking whether {name} carries more")
         try:
-            planned = app.plan(
+            planned = plan_problem(
                 problem, name, seed=wanted.seed, counts_from=wanted.counts_from, bound=bound,
                 budget=lambda: Budget(seconds=_SECONDS_FOR_OTHERS, stop=wanted.stop),
             )  # fmt: skip
@@ -246,7 +258,7 @@ def _carrying_more(
 
 
 def _rival(
-    name: str, problem: Problem, wanted: Wanted, bound: Bound | None, remarks: _Remarks
+    name: str, problem: Problem, wanted: ReportOptions, bound: Bound | None, remarks: _Remarks
 ) -> Rival | None:
     """One scheduler with every seed; ``None`` if there was no time for it."""
     found: list[PlanResult] = []
@@ -258,7 +270,7 @@ def _rival(
             continue
         seed = wanted.seed + number
         wanted.progress(f"planning with {name}, seed {seed}")
-        planned = app.plan(
+        planned = plan_problem(
             problem, name, seed=seed, counts_from=wanted.counts_from, budget=wanted.budget,
             bound=bound,
         )  # fmt: skip
@@ -273,7 +285,9 @@ def _rival(
     return Rival(name, tuple(one.facts for one in found), simulated)
 
 
-def _simulated(plan: Plan, wanted: Wanted, remarks: _Remarks, tuples: int) -> Simulation | None:
+def _simulated(
+    plan: Plan, wanted: ReportOptions, remarks: _Remarks, tuples: int
+) -> Simulation | None:
     """A calm minute, or as much of it as takes some seconds; ``None`` where that is too little."""
     if not has_numba():
         remarks("not simulated, because numba is not installed: pip install 'penstock[simulate]'")
@@ -289,14 +303,14 @@ def _simulated(plan: Plan, wanted: Wanted, remarks: _Remarks, tuples: int) -> Si
         return None
     if seconds < scenario.duration_s:
         scenario = shortened(scenario, round(seconds, 1))
-    result = app.simulate(plan, scenario, seed=wanted.seed, runs=wanted.runs, stop=wanted.stop)
+    result = simulate(plan, scenario, seed=wanted.seed, runs=wanted.runs, stop=wanted.stop)
     if len(result.runs[0].looks) < 2:
         remarks("stopped early: not simulated")
         return None
     return recorded(result)
 
 
-def _load_curve(plan: Plan, wanted: Wanted) -> LoadCurve | None:
+def _load_curve(plan: Plan, wanted: ReportOptions) -> LoadCurve | None:
     """Latency at several loads; ``None`` without numba, or where a second takes too long."""
     per_s = sum(DEFAULT_LOADS) * (plan.predicted.throughput_per_s or 0.0)
     if not has_numba() or per_s * _LEAST_SECONDS > _MOST_CURVE_TUPLES:
@@ -317,7 +331,9 @@ def _check_fits(simulation: Simulation, plan: Plan) -> None:
         )
 
 
-def page(found: Findings, wanted: Wanted, command: str, when: str, seconds: float) -> Document:
+def page(
+    found: Findings, wanted: ReportOptions, command: str, when: str, seconds: float
+) -> Document:
     """The report as a page, with how it was made."""
     plan = found.plan
     profile = plan.problem.profile

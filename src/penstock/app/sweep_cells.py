@@ -12,11 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from penstock import app, schedulers
+from penstock import schedulers
+from penstock.app.plans import plan as plan_problem
+from penstock.app.problems import problem as problem_of
+from penstock.app.simulations import simulate
 from penstock.errors import Finding, InputError, PenstockError
-from penstock.files.plan_file import plan_to_dict
+from penstock.files.plan_file import problem_to_dict
 from penstock.files.sweep_file import Sweep, SweepScenario
-from penstock.model.placement import Placement
+from penstock.files.writer import fingerprint
 from penstock.model.plan import Plan
 from penstock.model.problem import Problem
 from penstock.simulate.results import figures_of
@@ -57,9 +60,9 @@ class Cell:
     @property
     def key(self) -> str:
         """Names the cell by all that decides its result, and by its place in the table."""
-        inputs = plan_to_dict(Plan(self.problem, Placement.of([], []), self.scheduler))
-        told = [_EDITION, self.names, inputs, self.runs, self.fluid, self.counts_from]
-        text = json.dumps(told, sort_keys=True, default=str)
+        inputs = fingerprint(problem_to_dict(self.problem))
+        facts = [_EDITION, self.names, inputs, self.runs, self.fluid, self.counts_from]
+        text = json.dumps(facts, sort_keys=True, default=str)
         digest = hashlib.sha256(text.encode())
         digest.update(pickle.dumps(self.scenario, protocol=4))
         return f"{self.number:06d}-{digest.hexdigest()[:16]}"
@@ -72,7 +75,7 @@ def cells_of(sweep: Sweep) -> list[Cell]:
     for number, given in enumerate(sweep.problems):
         try:
             problems.append(
-                app.problem(
+                problem_of(
                     list(given.topologies),
                     given.cluster,
                     given.profile,
@@ -114,7 +117,9 @@ def _titles(problems: Sequence[Problem], sweep: Sweep) -> list[str]:
 
 def run_cell(cell: Cell) -> dict[str, Any]:
     """The row of a cell. Runs wherever Spark wants it to."""
-    planned = app.plan(cell.problem, cell.scheduler, seed=cell.seed, counts_from=cell.counts_from)
+    planned = plan_problem(
+        cell.problem, cell.scheduler, seed=cell.seed, counts_from=cell.counts_from
+    )
     row: dict[str, Any] = {**cell.names, "placed": planned.plan is not None}
     if planned.plan is None:
         return {**row, "why_not": "; ".join(str(s) for s in planned.outcome.shortfalls)}
@@ -128,7 +133,7 @@ def run_cell(cell: Cell) -> dict[str, Any]:
         "gap": facts.gap,
     }
     scenario = _scenario(cell, planned.plan)
-    result = app.simulate(planned.plan, scenario, seed=cell.seed, runs=cell.runs, fluid=cell.fluid)
+    result = simulate(planned.plan, scenario, seed=cell.seed, runs=cell.runs, fluid=cell.fluid)
     means = [figures_of(one) for one in result.each]
     for name in ("completed_per_s", "throughput_per_s", "watts"):
         row[name] = _number(float(np.mean([one[name] for one in means])))

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
+from penstock import app
 from penstock.cli import options
 from penstock.cli.output import say, show, write_json
 from penstock.errors import EXIT_DONE, EXIT_INTERRUPTED
-from penstock.planning.advice import advise
 from penstock.report.advice import advice_dict, advice_view
 
 
@@ -28,13 +28,13 @@ def command(
     """
     loaded = options.load_plan(plan)
     with options.stoppable_budget(seconds) as budget:
-        found = advise(
+        advice = app.advise(
             loaded, seed=seed, budget=budget, progress=lambda text: say(f"planning: {text}")
         )
     if budget.stopped:
         say("stopped early: gains and losses below are of plans that were cut short")
     if as_json:
-        write_json(advice_dict(found))
+        write_json(advice_dict(advice))
     else:
-        show(advice_view(found))
+        show(advice_view(advice))
     return EXIT_INTERRUPTED if budget.stopped else EXIT_DONE

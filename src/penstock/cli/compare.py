@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -26,9 +25,6 @@ from penstock.report.simulation_remarks import simulation_remarks
 from penstock.report.story import Rival
 from penstock.report.story.schedulers import comparison_figure
 from penstock.report.text import bound_view
-from penstock.simulate.results import SimResult
-from penstock.simulate.scenario import Scenario
-from penstock.simulate.variants import offering
 
 
 def command(
@@ -75,7 +71,7 @@ def command(
     )  # fmt: skip
     names = listed([schedulers]) if schedulers else None
     with options.stoppable_budget(seconds, iterations) as budget:
-        found = app.compare(
+        comparison = app.compare(
             problem,
             names,
             seed=seed,
@@ -84,10 +80,15 @@ def command(
             budget=budget,
             progress=lambda name: say(f"planning with {name} …") if is_terminal() else None,
         )
-        simulated = _simulated(found, load, seed, lambda: budget.stopped) if simulate else []
-    rows = [row.facts for row in found.rows]
+        simulated = []
+        if simulate:
+            simulated = app.simulate_each(
+                comparison, load, seed=seed, stop=lambda: budget.stopped,
+                progress=lambda name: say(f"simulating the plan of {name} …"),
+            )  # fmt: skip
+    rows = [row.facts for row in comparison.rows]
     if as_json:
-        answer = found.to_dict()
+        answer = comparison.to_dict()
         if simulate:
             answer["simulated"] = {
                 name: simulation_to_dict(result, simulation_remarks(result)) if result else None
@@ -97,44 +98,27 @@ def command(
     else:
         show(comparison_view(rows, bars=is_terminal()), "")
         show(*comparison_remarks(rows))
-        if found.bound is not None:
-            show("", bound_view(problem, found.bound))
+        if comparison.bound is not None:
+            show("", bound_view(problem, comparison.bound))
         if simulated:
             show("", f"simulated for a minute at {percent(load, 0)} of each plan's own rate")
             show(comparison_rows(simulated))
     if svg:
-        write_file(svg, _picture(found), is_printed=True)
+        write_file(svg, _picture(comparison), is_printed=True)
         say(f"wrote {svg}")
     if budget.stopped:
         return EXIT_INTERRUPTED
     if any(row.placed for row in rows):
         return EXIT_DONE
-    proven = any(row.outcome.impossible is not None for row in found.rows)
+    proven = any(row.outcome.impossible is not None for row in comparison.rows)
     return EXIT_INFEASIBLE if proven else EXIT_FAILURE
 
 
-def _picture(found: app.Comparison) -> str:
-    problem = found.problem
-    rivals = [Rival(row.scheduler, (row.facts,)) for row in found.rows]
+def _picture(comparison: app.Comparison) -> str:
+    problem = comparison.problem
+    rivals = [Rival(row.scheduler, (row.facts,)) for row in comparison.rows]
     bound = None
-    if found.bound is not None and math.isfinite(found.bound.scale):
-        bound = found.bound.scale * float(problem.demand.sum())
+    if comparison.bound is not None and math.isfinite(comparison.bound.scale):
+        bound = comparison.bound.scale * float(problem.demand.sum())
     title = f"{problem.title} on {problem.cluster.name}"
     return standalone(comparison_figure(rivals, bound).draw(WIDE), title)
-
-
-def _simulated(
-    found: app.Comparison, load: float, seed: int, stop: Callable[[], bool]
-) -> list[tuple[str, SimResult | None]]:
-    """Every plan that has a rate in a calm minute; those there is time for."""
-    scenario = offering(Scenario(), of_sustainable=load)
-    results: list[tuple[str, SimResult | None]] = []
-    for row in found.rows:
-        if stop():
-            break
-        if row.plan is None or row.plan.predicted.scale is None:
-            results.append((row.scheduler, None))
-            continue
-        say(f"simulating the plan of {row.scheduler} …")
-        results.append((row.scheduler, app.simulate(row.plan, scenario, seed=seed)))
-    return results

@@ -227,7 +227,7 @@ def _report(compared: app.Comparison, best: Plan, out: Path) -> Path | None:
     _step("10. All of it on one page")
     began = time.monotonic()
     known = {row.scheduler: row for row in compared.rows}
-    wanted = reports.Wanted(
+    wanted = reports.ReportOptions(
         schedulers=_SCHEDULERS, seeds=1, before=known["default"].plan, known=known
     )
     found = reports.report_on_plan(best, wanted)

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from penstock import app
+from penstock.app.labs import components_of
 from penstock.cli.output import say
-from penstock.engines.lab import keeper
-from penstock.engines.lab.machines import parse_machines
-from penstock.engines.storm.bridge import open_bridge
-from penstock.engines.storm.lab_topology import SHAPES, LabTopology
-from penstock.errors import EXIT_DONE, InputError, UnknownNameError, UsageError
-from penstock.files.examples import load_topology
-from penstock.files.schema import is_name
-from penstock.model.topology import Kind
+from penstock.engines.storm.lab_topology import SHAPES
+from penstock.errors import EXIT_DONE, UsageError
 from penstock.planning.numbers import plain
 
 Rate = Annotated[float, typer.Option("--rate", help="Tuples/s of all spouts together.", min=0)]
@@ -44,19 +39,10 @@ def submit(
 
     penstock lab submit star --name wide --executors hub=3 --executors sink-1=2 --weighted
     """
-    if shape not in SHAPES:
-        raise UnknownNameError("topology for a Storm lab", shape, SHAPES)
-    called = name or shape
-    if not is_name(called):
-        raise UsageError(f'--name must be a name without slashes, not "{called}"')
     counts = _counts(shape, executors or [])
-    lab = _lab()
-    topology = LabTopology(Path(lab.folder), shape, called)
-    topology.feed(rate)
-    with open_bridge(conf_dir=Path(lab.address).parent) as bridge:
-        topology.submit(
-            bridge, counts, len(parse_machines(lab.machines)), weighted=weighted, traffic=traffic
-        )
+    called = app.lab_submit(
+        shape, name, rate_per_s=rate, executors=counts, weighted=weighted, traffic=traffic
+    )
     say(f"{called} is submitted, at {plain(rate)} tuples/s")
     say(f"penstock lab feed {called} RATE changes it")
     say("next: penstock plan --from storm -p live -o plan.json, penstock apply plan.json")
@@ -73,10 +59,7 @@ def feed(
 
     penstock lab feed linear 0
     """
-    topology = LabTopology(Path(_lab().folder), "", name)
-    if not topology.rate_file.exists():
-        raise InputError(f'no topology "{name}" was submitted by penstock lab submit')
-    topology.feed(rate)
+    app.lab_feed(name, rate)
     say(f"{name}: {plain(rate)} tuples/s from now on")
     return EXIT_DONE
 
@@ -88,22 +71,14 @@ def end(name: Annotated[str, typer.Argument(help="What the topology is called.")
 
     penstock lab end wide
     """
-    with open_bridge(conf_dir=Path(_lab().address).parent) as bridge:
-        bridge.ask("kill", name=name, wait_s=0)
+    app.lab_end(name)
     say(f"{name} ends")
     return EXIT_DONE
 
 
-def _lab() -> keeper.LabFile:
-    lab = keeper.find("storm")
-    if lab is None or not lab.address:
-        raise InputError("no Storm lab is up; penstock lab up --engine storm starts one")
-    return lab
-
-
 def _counts(shape: str, given: list[str]) -> dict[str, int]:
     """Executors of every component; problems all at once."""
-    own = [c.name for c in load_topology(shape).components if c.kind is not Kind.ACKER]
+    own = components_of(shape)
     counts = dict.fromkeys(own, 1)
     wrong = []
     for text in given:

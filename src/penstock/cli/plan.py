@@ -11,6 +11,7 @@ import typer
 
 from penstock import app
 from penstock.app.measuring import LIVE, live_profile
+from penstock.app.plans import kinds_of_losses
 from penstock.cli import engine_options, options, terms_options, what_if_options
 from penstock.cli.output import is_terminal, say, show, write_file, write_json, write_text
 from penstock.engines import registry
@@ -35,10 +36,6 @@ from penstock.planning.what_if import assume
 from penstock.report.losses import without_room
 from penstock.report.picture import placement_svg
 from penstock.report.text import changes_view, plan_view
-from penstock.schedulers.base import MOST_KINDS
-
-#: What happens when a machine is lost is worked out unasked up to this many.
-_FEW_MACHINES = 500
 
 
 def command(
@@ -150,7 +147,7 @@ def command(
         )
 
     with options.stoppable_budget(seconds, iterations) as budget:
-        planned = planned_for(changed, _kinds_of_losses(changed, if_lost))
+        planned = planned_for(changed, kinds_of_losses(changed, if_lost))
         beside = ""
         if assumed and planned.plan and not (as_json or budget.stopped):
             say("planning without the change, to compare")
@@ -257,17 +254,6 @@ def _say_what_fits_nowhere(plan: Plan) -> None:
     others = len(short) - 1
     more = f"; so with {counted(others, 'other machine')}" if others else ""
     say(f"if {machine} is lost, there is no room for {counted(number, 'instance')} of it{more}")
-
-
-def _kinds_of_losses(problem: Problem, asked: bool | None) -> int:
-    """How many kinds of losses are worked out: all if asked for, a few if not."""
-    if asked is not None:
-        return 10**9 if asked else 0
-    machines = len(problem.cluster.machines)
-    if machines > _FEW_MACHINES:
-        return 0
-    # By requests all of them are quick, and there are no more kinds than machines.
-    return MOST_KINDS if problem.has_rates else machines
 
 
 def _say_why_not(planned: app.Planned, *, stopped: bool) -> int:

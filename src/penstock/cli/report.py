@@ -24,8 +24,7 @@ from penstock.planning.counts import DEFAULT_COUNTS_FROM
 from penstock.planning.solve import DEFAULT_SCHEDULER
 from penstock.report.charts import require_charts
 from penstock.report.page.views import VIEWS, one_of, view_of
-from penstock.schedulers import get, registered
-from penstock.schedulers.optimal import OptimalScheduler
+from penstock.schedulers import get
 
 _DEFAULT_OUT = Path("report.html")
 _SCHEDULERS_HELP = (
@@ -104,9 +103,9 @@ def command(
     with options.stoppable_budget(
         seconds, iterations, "ending with what is known so far"
     ) as budget:
-        wanted = reports.Wanted(
+        wanted = reports.ReportOptions(
             schedulers=reports.DEFAULT_RIVALS if schedulers is None else _names(schedulers),
-            others=_others() if schedulers is None else (),
+            others=reports.quick_schedulers() if schedulers is None else (),
             seeds=seeds,
             seed=seed,
             counts_from=counts_from,
@@ -164,15 +163,6 @@ def _names(schedulers: str) -> tuple[str, ...]:
     for name in names:
         get(name)
     return names
-
-
-def _others() -> tuple[str, ...]:
-    """All that plan in seconds; ``optimal`` tries everything and may not look at the clock."""
-    return tuple(
-        name
-        for name, one in registered().items()
-        if one.scheduler is not None and name != OptimalScheduler.name
-    )
 
 
 def _plan_among(sources: list[str] | None, other_options: bool) -> Plan | None:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from penstock import app
+from penstock.app.loads import OfferedLoad
 from penstock.cli import options
 from penstock.cli.output import is_terminal, say, show, write_file, write_json, write_text
-from penstock.errors import EXIT_DONE, InputError
-from penstock.evaluate.assess import assess
-from penstock.evaluate.overload import overload
+from penstock.errors import EXIT_DONE
 from penstock.files.store import dumps
-from penstock.model.plan import Plan
-from penstock.planning.purchase import purchase
+from penstock.model.problem import Problem
 from penstock.report.offered import (
     left_over_dict,
     left_over_view,
@@ -56,27 +54,22 @@ def command(
         else:
             show(plan_view(loaded, bars=is_terminal(), all_machines=machines))
         return EXIT_DONE
-    if not 0 < offered < math.inf:
-        raise InputError(f"--offered must be a positive rate, not {offered:g}")
-    return _under_load(loaded, offered, as_json=as_json)
-
-
-def _under_load(plan: Plan, offered: float, *, as_json: bool) -> int:
-    """Who saturates and what to buy, or what is left over."""
-    problem, placement = plan.problem, plan.placement
-    scale = offered / float(problem.demand.sum())
-    found = overload(problem, placement, scale)
-    if scale <= found.sustainable_scale:
-        judged = assess(problem, placement, scale)
-        if as_json:
-            answer = overload_dict(problem, found)
-            write_json(answer | {"left_over": left_over_dict(judged)})
-        else:
-            show(overload_view(problem, found), left_over_view(judged))
-        return EXIT_DONE
-    needed = purchase(problem, placement, scale)
-    if as_json:
-        write_json(overload_dict(problem, found) | purchase_dict(needed))
-    else:
-        show(overload_view(problem, found), "", purchase_view(problem, needed))
+    _show_under_load(loaded.problem, app.offered_load(loaded, offered), as_json=as_json)
     return EXIT_DONE
+
+
+def _show_under_load(problem: Problem, load: OfferedLoad, *, as_json: bool) -> None:
+    """Who saturates and what to buy, or what is left over."""
+    if load.left_over is not None:
+        left_over = load.left_over
+        if as_json:
+            answer = overload_dict(problem, load.overload)
+            write_json(answer | {"left_over": left_over_dict(left_over)})
+        else:
+            show(overload_view(problem, load.overload), left_over_view(left_over))
+    elif load.purchase is not None:
+        needed = load.purchase
+        if as_json:
+            write_json(overload_dict(problem, load.overload) | purchase_dict(needed))
+        else:
+            show(overload_view(problem, load.overload), "", purchase_view(problem, needed))

@@ -15,9 +15,7 @@ from penstock.cli.output import say, show, write_file, write_json
 from penstock.cli.simulation_progress import Watch
 from penstock.errors import EXIT_DONE, EXIT_INTERRUPTED, InputError, UsageError
 from penstock.files.simulation_file import simulation_to_dict
-from penstock.files.store import load
 from penstock.files.writer import to_json
-from penstock.model.plan import Plan
 from penstock.report.charts import require_charts
 from penstock.report.charts.canvas import standalone
 from penstock.report.page.html import WIDE
@@ -26,7 +24,6 @@ from penstock.report.simulation_remarks import simulation_remarks
 from penstock.report.story.over_time import over_time_figure
 from penstock.simulate.compiled import is_compiled, require_numba
 from penstock.simulate.results import SimResult
-from penstock.simulate.scenario import Scenario
 from penstock.simulate.work import MOST_TUPLES
 
 
@@ -89,7 +86,9 @@ def command(
     if svg:
         require_charts()
     loaded = options.load_plan(plan)
-    wanted = _scenario(scenario, loaded, offered, load_, saturate, seconds)
+    wanted = app.scenario_for(
+        loaded, scenario, offered_per_s=offered, load=load_, saturate=saturate, seconds=seconds
+    )
     watch = Watch("Ctrl-C ends with the results so far")
     if not fluid and not is_compiled():
         say("compiling the engine, once; this takes some ten seconds")
@@ -141,29 +140,3 @@ def command(
 def _picture(result: SimResult) -> str:
     title = f"{result.problem.title}, scenario {result.scenario.name}"
     return standalone(over_time_figure(recorded(result)).draw(WIDE), title)
-
-
-def _scenario(
-    path: Path | None,
-    plan: Plan,
-    offered: float | None,
-    part: float | None,
-    saturate: bool,
-    seconds: float | None,
-) -> Scenario:
-    """The scenario of the file, or the calm one, with what the options change."""
-    from penstock.simulate.variants import offering, saturated, shortened
-
-    wanted = load(path) if path else Scenario()
-    if not isinstance(wanted, Scenario):
-        kind = type(wanted).__name__.lower()
-        raise InputError(f"{path}: is a {kind}, not a scenario")
-    if (offered is not None) + (part is not None) + saturate > 1:
-        raise UsageError("give one of --offered, --load and --saturate")
-    if seconds is not None:
-        wanted = shortened(wanted, seconds)
-    if saturate:
-        return saturated(wanted, plan.problem, plan.placement)
-    if offered is not None or part is not None:
-        return offering(wanted, per_s=offered, of_sustainable=part)
-    return wanted

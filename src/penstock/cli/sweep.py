@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from penstock.app.sweeps import sweep
+from penstock import app
 from penstock.cli import options
 from penstock.cli.output import say, show, write_json
 from penstock.engines.spark.session import LOCAL
@@ -42,7 +42,9 @@ def command(
     penstock sweep suite.yaml --master spark://10.0.0.1:7077
     """
     watch = _Watch()
-    result = sweep(suite, out, master=master, again=again, begins=watch.begin, progress=watch.see)
+    result = app.sweep(
+        suite, out, master=master, again=again, begins=watch.begin, progress=watch.see
+    )
     if as_json:
         write_json({**answer_head("sweep-results"), "cells": result.rows})
     else:

@@ -68,12 +68,23 @@ class PlanFile(FileModel):
     inputs: Inputs
 
 
+def problem_to_dict(problem: Problem) -> dict[str, Any]:
+    """A problem as the file of its plan has it, under ``inputs``."""
+    inputs = {
+        "topologies": [topology_to_dict(topology) for topology in problem.topologies],
+        "cluster": cluster_to_dict(problem.cluster),
+        "profile": profile_to_dict(problem.profile) if problem.profile else None,
+        "weighted": problem.weighted,
+        "given_counts": list(problem.given_counts) if problem.given_counts else None,
+    }
+    terms = problem.terms
+    return inputs if terms.is_empty else inputs | {"terms": terms_to_dict(terms)}
+
+
 def plan_to_dict(plan: Plan) -> dict[str, object]:
     """The plan as its file says it."""
-    problem = plan.problem
-    topologies = {t.name: topology_to_dict(t) for t in problem.topologies}
-    cluster = cluster_to_dict(problem.cluster)
-    profile = profile_to_dict(problem.profile) if problem.profile else None
+    inputs = problem_to_dict(plan.problem)
+    profile = inputs["profile"]
     deployed = [deployed_dict(d) for d in plan.deployed]
     return {
         **PlanFile.FORMAT.head,
@@ -83,23 +94,16 @@ def plan_to_dict(plan: Plan) -> dict[str, object]:
             "seed": plan.seed,
         },
         "made_from": {
-            "topologies": {name: fingerprint(t) for name, t in topologies.items()},
-            "cluster": fingerprint(cluster),
+            "topologies": {t["name"]: fingerprint(t) for t in inputs["topologies"]},
+            "cluster": fingerprint(inputs["cluster"]),
             "profile": fingerprint(profile) if profile else None,
         },
         "predicted": _predicted_dict(plan.predicted),
         "notes": list(plan.notes),
-        "topologies": _placed_dicts(problem, plan.placement),
+        "topologies": _placed_dicts(plan.problem, plan.placement),
         "if_lost": [contingency_dict(c) for c in plan.if_lost],
         **({"deployed": deployed} if deployed else {}),
-        "inputs": {
-            "topologies": list(topologies.values()),
-            "cluster": cluster,
-            "profile": profile,
-            "weighted": problem.weighted,
-            "given_counts": list(problem.given_counts) if problem.given_counts else None,
-        }
-        | ({"terms": terms_to_dict(problem.terms)} if not problem.terms.is_empty else {}),
+        "inputs": inputs,
     }
 
 
