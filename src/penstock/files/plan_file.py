@@ -41,7 +41,7 @@ from penstock.files.terms_file import terms_from, terms_to_dict
 from penstock.files.topology_file import given, topology_from, topology_to_dict
 from penstock.files.writer import fingerprint
 from penstock.model.placement import Placement
-from penstock.model.plan import MachineLoad, Plan, Prediction
+from penstock.model.plan import Plan, Prediction
 from penstock.model.problem import Problem, build
 
 _SHARES_SUM_WITHIN = 1e-6
@@ -144,7 +144,7 @@ def _predicted_dict(predicted: Prediction) -> dict[str, object]:
                 "cpu_points": load.cpu_points,
                 "usable_cpu_points": load.usable_cpu_points,
             }
-            | given({"memory_mb": load.memory_mb})
+            | given({"memory_mb": load.memory_mb, "resources": dict(load.resources) or None})
             for load in predicted.machines
         ],
         "violations": list(predicted.violations),
@@ -296,6 +296,6 @@ def _prediction(fields: PredictedFields) -> Prediction:
         bound_scale=fields.bound_scale,
         bound_kind=fields.bound_kind,
         proven_optimal=fields.proven_optimal,
-        machines=tuple(MachineLoad(**load.model_dump()) for load in fields.machines),
+        machines=tuple(load.value() for load in fields.machines),
         violations=tuple(fields.violations),
     )

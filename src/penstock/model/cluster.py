@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from penstock.model.arrays import FloatMatrix, FloatVector, IntVector, frozen
+from penstock.model.resources import Quantities, ResourceKind
 
 #: Storm's own default number of supervisor slots.
 DEFAULT_SLOTS = 4
@@ -54,6 +55,8 @@ class MachineType:
     cores: int | None = None
     ghz: float | None = None
     flops_per_cycle: float | None = None
+    #: What it has beside CPU and memory, sorted by name; none of what is not named.
+    resources: Quantities = ()
 
     @property
     def gflops(self) -> float | None:
@@ -108,6 +111,8 @@ class Cluster:
     headroom: float = 0.0
     #: Requests mode: a worker is charged at least this much CPU.
     worker_min_cpu_points: float = 0.0
+    #: Resources whose unit is stated or that are soft; others need no declaration.
+    resources: tuple[ResourceKind, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.machines:

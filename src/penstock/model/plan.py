@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
+from penstock.model.resources import Quantities
 
 Scalar: TypeAlias = str | int | float | bool | None
 
@@ -21,6 +22,8 @@ class MachineLoad:
     cpu_points: float
     usable_cpu_points: float
     memory_mb: float | None = None
+    #: What it holds of the other resources that it has or that its instances ask for.
+    resources: Quantities = ()
 
     @property
     def utilisation(self) -> float:

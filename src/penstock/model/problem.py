@@ -27,6 +27,12 @@ from penstock.model.cost_gaps import CostGaps
 from penstock.model.flat_stream import FlatStream, flatten
 from penstock.model.misfits import misfits
 from penstock.model.profile import Cost, Profile, StreamMeasure
+from penstock.model.resources import (
+    Quantities,
+    ResourceTable,
+    quantity_matrix,
+    resource_kinds,
+)
 from penstock.model.terms import Terms, check_terms
 from penstock.model.topology import EVEN, Component, Grouping, Kind, Topology
 
@@ -151,6 +157,22 @@ class Problem:
         """The part of ``memory_mb`` on the worker's heap; 0 where unknown."""
         offheap = np.array([c.offheap_mb for c in self.components])
         return frozen(np.maximum(np.nan_to_num(self.memory_mb) - offheap, 0.0))
+
+    @cached_property
+    def resources(self) -> ResourceTable:
+        """What instances ask for and machines have of memory and of every resource named."""
+        cluster = self.cluster
+        asked = [component.resources for component in self.components]
+        offered = [kind.resources for kind in cluster.types]
+        kinds = resource_kinds(cluster.resources, [*asked, *offered])
+        nothing: list[Quantities] = []
+        return ResourceTable(
+            kinds=kinds,
+            request=quantity_matrix(kinds, np.nan_to_num(self.memory_mb), asked),
+            capacity_of_type=quantity_matrix(kinds, cluster.per_type("memory_mb", np.inf), offered),
+            worker_on_type=quantity_matrix(kinds, cluster.per_type("worker_memory_mb"), nothing),
+            type_of=cluster.type_of,
+        )
 
     @cached_property
     def cpu_request(self) -> FloatVector:

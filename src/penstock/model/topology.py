@@ -14,6 +14,8 @@ from functools import cached_property
 from graphlib import CycleError as GraphCycle
 from graphlib import TopologicalSorter
 
+from penstock.model.resources import Quantities
+
 
 class Kind(StrEnum):
     """What a component is to the engine."""
@@ -89,6 +91,8 @@ class Component:
     memory_mb: float | None = None
     #: The part of ``memory_mb`` outside the worker's heap.
     offheap_mb: float = 0.0
+    #: What it asks for beside CPU and memory, sorted by name.
+    resources: Quantities = ()
 
     @property
     def cost_row(self) -> str:
