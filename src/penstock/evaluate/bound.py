@@ -33,7 +33,6 @@ from penstock.evaluate.division import key_weights
 from penstock.evaluate.rates import visit_ratios
 from penstock.model.arrays import FloatVector, IntVector
 from penstock.model.problem import Problem
-from penstock.model.topology import Grouping
 
 if TYPE_CHECKING:
     from penstock.evaluate.programme import Programme, Solution
@@ -147,7 +146,7 @@ def hottest_keys(problem: Problem) -> list[HottestKey]:
     """
     hot = np.zeros(len(problem.components))
     for stream in problem.streams:
-        if stream.grouping is Grouping.FIELDS and stream.keys:
+        if stream.grouping.is_keyed and stream.keys:
             flow = problem.visits[stream.source] * stream.selectivity
             hot[stream.target] += flow * key_weights(stream.keys, stream.key_skew)[0]
     there = problem.cluster.machines_per_type > 0

@@ -34,7 +34,7 @@ from penstock.model.resources import (
     resource_kinds,
 )
 from penstock.model.terms import Terms, check_terms
-from penstock.model.topology import EVEN, Component, Grouping, Kind, Topology
+from penstock.model.topology import Component, Kind, Topology
 
 #: Stands for "no limit" in integer arrays.
 UNLIMITED = np.iinfo(np.int64).max
@@ -231,24 +231,28 @@ class Problem:
     def visits(self) -> FloatVector:
         """Input of each component at scale 1 with one instance each, shape (components,).
 
-        The papers' visit ratio k[c], times the topology's demand. Only the ``all`` grouping makes
-        it depend on the instance counts.
+        The papers' visit ratio k[c], times the topology's demand. Only streams that
+        are copied make it depend on the instance counts.
         """
         total = self.spout_rate.copy()
         for c in self.order:
             for index in self.streams_from[c]:
                 stream = self.streams[index]
-                copies = 1
-                if stream.grouping is Grouping.ALL:
-                    copies = self.components[stream.target].tasks or 1
+                copies = self.copies(stream, 1)
                 total[stream.target] += total[c] * stream.selectivity * copies
         return frozen(total)
+
+    def copies(self, stream: FlatStream, instances: int) -> int:
+        """How often a tuple on the stream arrives, with so many instances of its target."""
+        if not stream.grouping.is_copied:
+            return 1
+        return self.components[stream.target].tasks or instances
 
     @cached_property
     def divides_evenly(self) -> bool:
         """Whether every stream gives each instance of its target the same, shares apart."""
         return all(c.tasks is None for c in self.components) and all(
-            stream.grouping in EVEN or (stream.grouping is Grouping.FIELDS and not stream.keys)
+            stream.grouping.is_even or (stream.grouping.is_keyed and not stream.keys)
             for stream in self.streams
         )
 

@@ -31,12 +31,10 @@ from penstock.model.outcome import Outcome
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
 from penstock.model.resources import MEMORY
-from penstock.model.topology import FOLLOWS_SHARES, Grouping
+from penstock.model.topology import Grouping
 from penstock.schedulers.base import Budget, Looks
 from penstock.schedulers.counts import topologies_by_priority
 from penstock.schedulers.room import Room, components_of
-
-_NOT_DIVIDED = frozenset({Grouping.ALL, Grouping.GLOBAL})
 
 
 @dataclass(frozen=True)
@@ -180,7 +178,7 @@ def _chain(problem: Problem, component: int) -> list[int]:
 def _goes_on_from(problem: Problem, component: int) -> int | None:
     """Whom a component takes all its tuples from, with nothing between them but a shuffle."""
     inputs = [s for s in problem.streams if s.target == component]
-    if len(inputs) != 1 or inputs[0].grouping not in FOLLOWS_SHARES or inputs[0].declared.fields:
+    if len(inputs) != 1 or not inputs[0].grouping.follows_shares or inputs[0].declared.fields:
         return None
     # Other numbers of instances are another division.
     ends = (inputs[0].source, component)
@@ -206,8 +204,8 @@ def _streams_to(problem: Problem, component: int) -> list[Grouping]:
 
 
 def _is_not_divided(problem: Problem, component: int) -> bool:
-    return any(grouping in _NOT_DIVIDED for grouping in _streams_to(problem, component))
+    return any(not grouping.is_divided for grouping in _streams_to(problem, component))
 
 
 def _follows(problem: Problem, component: int) -> bool:
-    return problem.weighted and all(g in FOLLOWS_SHARES for g in _streams_to(problem, component))
+    return problem.weighted and all(g.follows_shares for g in _streams_to(problem, component))

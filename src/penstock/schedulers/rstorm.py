@@ -32,7 +32,8 @@ import numpy as np
 from penstock.errors import InputError
 from penstock.evaluate.bound import upper_bound
 from penstock.evaluate.capacity import ROUNDING_POINTS
-from penstock.model.arrays import BoolVector, FloatMatrix, FloatVector, IntVector
+from penstock.model.arrays import BoolVector, FloatMatrix, FloatVector
+from penstock.model.cluster import Hop
 from penstock.model.outcome import Outcome, Shortfall
 from penstock.model.problem import Problem
 from penstock.model.resources import MEMORY
@@ -294,8 +295,11 @@ def _breadth_first(problem: Problem, topology: int) -> list[int]:
 def _network_distance(problem: Problem, ref: int) -> FloatVector:
     """Distance of every machine from the ref node, 0 to 1, shape (machines,)."""
     cluster = problem.cluster
-    distance: IntVector = np.full(len(cluster.machines), 3)
-    distance[cluster.region_of == cluster.region_of[ref]] = 2
-    distance[cluster.rack_of == cluster.rack_of[ref]] = 1
-    distance[ref] = 0
-    return distance / 3.0
+    distance: FloatVector = np.full(len(cluster.machines), Hop.OTHER_REGION.distance)
+    distance[cluster.region_of == cluster.region_of[ref]] = Hop.OTHER_RACK.distance
+    distance[cluster.rack_of == cluster.rack_of[ref]] = Hop.SAME_RACK.distance
+    distance[ref] = Hop.SAME_MACHINE.distance
+    # Nearer than the machine itself nothing is: 0 there, 1 in another region.
+    return (distance - Hop.SAME_MACHINE.distance) / (
+        Hop.OTHER_REGION.distance - Hop.SAME_MACHINE.distance
+    )

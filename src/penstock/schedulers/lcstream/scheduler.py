@@ -43,7 +43,6 @@ from penstock.evaluate.queues import load as load_of
 from penstock.evaluate.queues import mean_queue, mean_wait, mm1_queue, mm1_wait, mmc_wait
 from penstock.model.outcome import Outcome, Shortfall
 from penstock.model.problem import Problem
-from penstock.model.topology import Grouping
 from penstock.schedulers.base import Budget, Looks
 from penstock.schedulers.counts import topologies_by_priority
 from penstock.schedulers.lcstream.counts import (
@@ -318,7 +317,7 @@ def _sleep_notes(layout: ServerLayout, saved: Saved | None) -> list[str]:
 def _division_notes(layout: ServerLayout) -> list[str]:
     """Streams that are divided otherwise than planned, and whether that breaks a limit."""
     problem = layout.work.problem
-    if all(stream.grouping is not Grouping.LOCAL_OR_SHUFFLE for stream in problem.streams):
+    if not any(stream.grouping.is_local for stream in problem.streams):
         return []
     over = "" if layout.within_limits() else "; so divided, a machine or thread is over its limit"
     return [f"lcstream takes local-or-shuffle as shuffle{over}"]
