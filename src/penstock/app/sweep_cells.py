@@ -14,9 +14,8 @@ import numpy as np
 
 from penstock import app, schedulers
 from penstock.errors import Finding, InputError, PenstockError
-from penstock.files.plan_file import plan_to_dict
+from penstock.files.plan_file import problem_to_dict
 from penstock.files.sweep_file import Sweep, SweepScenario
-from penstock.model.placement import Placement
 from penstock.model.plan import Plan
 from penstock.model.problem import Problem
 from penstock.simulate.results import figures_of
@@ -57,7 +56,7 @@ class Cell:
     @property
     def key(self) -> str:
         """Names the cell by all that decides its result, and by its place in the table."""
-        inputs = plan_to_dict(Plan(self.problem, Placement.of([], []), self.scheduler))
+        inputs = problem_to_dict(self.problem)
         told = [_EDITION, self.names, inputs, self.runs, self.fluid, self.counts_from]
         text = json.dumps(told, sort_keys=True, default=str)
         digest = hashlib.sha256(text.encode())

@@ -113,17 +113,10 @@ def _subscriptions(topology: Topology, among: set[str] | None = None) -> set[tup
 
 def places_of(plan: Plan, topology: str) -> dict[str, tuple[tuple[str, int], ...]]:
     """Machine and slot of every instance of one topology, by component."""
-    problem, placement = plan.problem, plan.placement
-    names = [machine.name for machine in problem.cluster.machines]
-    starts = placement.starts(len(problem.components))
-    index = [t.name for t in problem.topologies].index(topology)
-    first = problem.first_component[index]
     return {
-        component.name: tuple(
-            (names[placement.machine[i]], int(placement.slot[i]))
-            for i in range(starts[first + c], starts[first + c + 1])
-        )
-        for c, component in enumerate(problem.topologies[index].components)
+        component: tuple((place.machine, place.slot) for place in places)
+        for (name, component), places in plan.places.items()
+        if name == topology
     }
 
 

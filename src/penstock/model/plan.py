@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
 from typing import TypeAlias
 
 from penstock.model.placement import Placement
@@ -82,6 +84,16 @@ class Deployed:
     components: tuple[tuple[str, tuple[tuple[str, int], ...]], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class InstancePlace:
+    """Where one instance of a component runs."""
+
+    machine: str
+    slot: int
+    #: Its part of the component's input; ``None`` where that is divided evenly.
+    share: float | None = None
+
+
 @dataclass(frozen=True)
 class Plan:
     """A placement of a problem, self-contained: its file can be shown, simulated and applied."""
@@ -96,6 +108,29 @@ class Plan:
     if_lost: tuple[Contingency, ...] = ()
     #: What it was made from if that was a running cluster; applying it to another state is refused.
     deployed: tuple[Deployed, ...] = ()
+
+    @cached_property
+    def places(self) -> dict[tuple[str, str], tuple[InstancePlace, ...]]:
+        """Who runs where: the instances of each (topology, component), by number.
+
+        Every component of the problem is named; one that is not placed has none.
+        """
+        problem, placement = self.problem, self.placement
+        machines = [machine.name for machine in problem.cluster.machines]
+        columns = (placement.machine.tolist(), placement.slot.tolist(), placement.share.tolist())
+        instances = [
+            InstancePlace(machines[m], slot, None if share != share else share)  # NaN: evenly
+            for m, slot, share in zip(*columns, strict=True)
+        ]
+        spans = pairwise(placement.starts(len(problem.components)).tolist())
+        names = (
+            (problem.topologies[t].name, component.name)
+            for t, component in zip(problem.topology_of.tolist(), problem.components, strict=True)
+        )
+        return {
+            name: tuple(instances[start:end])
+            for name, (start, end) in zip(names, spans, strict=True)
+        }
 
     @property
     def not_placed(self) -> tuple[str, ...]:

@@ -15,10 +15,8 @@ from functools import cache
 from pathlib import Path
 
 from penstock.errors import Finding, InputError
-from penstock.files.plan_file import plan_to_dict
+from penstock.files.plan_file import problem_to_dict
 from penstock.files.replacement import remove_leftovers, replace_file
-from penstock.model.placement import Placement
-from penstock.model.plan import Plan
 from penstock_bench.reproduce.figures import Found
 from penstock_bench.reproduce.paper_fields import Setting
 from penstock_bench.reproduce.setting import problem_of
@@ -68,7 +66,7 @@ class FigureStore:
 
 def key_of(paper: str, name: str, setting: Setting) -> str:
     """Names a setting by all that decides its figures."""
-    inputs = plan_to_dict(Plan(problem_of(setting), Placement.of([], []), "none"))
+    inputs = problem_to_dict(problem_of(setting))
     told = [asdict(setting), inputs, _code(), platform.node(), platform.machine()]
     digest = hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode())
     return f"{paper}-{name}-{digest.hexdigest()[:16]}"
