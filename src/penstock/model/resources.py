@@ -69,7 +69,7 @@ class ResourceTable:
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """Each resource as it stands after a number: "MB memory", "gpu"."""
+        """Each resource as it stands after a number: ``MB memory``, ``gpu``."""
         return (_MEMORY_LABEL, *(kind.label for kind in self.kinds[1:]))
 
     @cached_property
