@@ -8,7 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
+
+from penstock.errors import quantity
+from penstock.evaluate.capacity import ROUNDING_POINTS
+from penstock.evaluate.limits import resources_used
 from penstock.model.plan import Deployed, Plan
+from penstock.model.resources import MEMORY
 from penstock.model.snapshot import Snapshot
 from penstock.model.topology import Topology
 
@@ -19,6 +25,7 @@ def stale(plan: Plan, snapshot: Snapshot) -> list[str]:
     """Everything that is otherwise now than when the plan was made; empty if it may be applied."""
     return [
         *_machine_changes(plan, snapshot),
+        *_lacking_resources(plan, snapshot),
         *(
             change
             for topology in plan.problem.topologies
@@ -43,6 +50,29 @@ def _machine_changes(plan: Plan, snapshot: Snapshot) -> list[str]:
             found.append(f"machine {planned.name} is a {now.type} now, no {planned.type}")
         elif kinds[now.type].slots < planned_kinds[planned.type].slots and plan.deployed:
             found.append(f"machine {planned.name} has {kinds[now.type].slots} slots now")
+    return found
+
+
+def _lacking_resources(plan: Plan, snapshot: Snapshot) -> list[str]:
+    """Machines that have less than the plan gives them of a hard resource beside memory.
+
+    What the engine has of a resource that it never names only the plan's own cluster can say.
+    """
+    table = plan.problem.resources
+    used = resources_used(plan.problem, plan.placement)
+    offered = {kind.name: dict(kind.resources) for kind in snapshot.cluster.types}
+    known = {name for amounts in offered.values() for name in amounts}
+    now = {machine.name: offered[machine.type] for machine in snapshot.cluster.machines}
+    found = []
+    for m in plan.placement.machines_used.tolist():
+        machine = plan.problem.cluster.machines[m].name
+        for r in np.flatnonzero(table.hard).tolist()[MEMORY + 1 :]:
+            needed, available = float(used[m, r]), float(table.capacity[m, r])
+            if table.names[r] in known and machine in now:
+                available = now[machine].get(table.names[r], 0.0)
+            if needed > available + ROUNDING_POINTS:
+                shown = f"{quantity(available)} {table.labels[r]}"
+                found.append(f"machine {machine} has {shown}, the plan needs {quantity(needed)}")
     return found
 
 
