@@ -104,3 +104,43 @@ def test_no_file_names_a_folder_of_one_machine(repository_files):
 def test_no_file_is_large(repository_files):
     guilty = [str(f) for f in repository_files if f.stat().st_size > LARGEST_FILE_BYTES]
     assert guilty == []
+
+
+def _touched() -> dict[str, tuple[str, list[str]]]:
+    """The table of CONTRIBUTING: number and files by kind of change."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    section = text.split("## What each kind of change touches")[1].split("\n## ")[0]
+    rows = [line.strip("|").split("|") for line in section.splitlines() if line.startswith("| ")]
+    cells = [[cell.strip() for cell in row] for row in rows[2:]]
+    return {kind: (number, re.findall(r"`([^`]+)`", where)) for kind, number, where in cells}
+
+
+@pytest.mark.parametrize("kind", _touched())
+def test_the_files_a_change_touches_are_there_and_counted(kind):
+    number, files = _touched()[kind]
+    assert number.split()[0] == str(len(files))
+    assert [file for file in files if "NAME" not in file and not (ROOT / file).is_file()] == []
+
+
+def test_only_the_declaration_of_groupings_knows_them_by_name():
+    """So that CONTRIBUTING is right about what a new one touches; Storm's shuffle is load-aware."""
+    packages = ("model", "evaluate", "planning", "schedulers", "simulate", "change", "report")
+    knowing = {
+        path.relative_to(ROOT).as_posix()
+        for package in packages
+        for path in (ROOT / "src/penstock" / package).rglob("*.py")
+        if re.search(r"\bGrouping\.[A-Z]", path.read_text(encoding="utf-8"))
+    }
+    assert knowing == {"src/penstock/model/topology.py", "src/penstock/simulate/network.py"}
+
+
+def test_no_code_knows_a_resource_beside_memory_by_name():
+    """A GPU is data: a new resource touches no code but Storm's names for CPU and memory."""
+    packages = ("model", "evaluate", "planning", "schedulers", "files", "engines")
+    named = [
+        path.relative_to(ROOT).as_posix()
+        for package in packages
+        for path in (ROOT / "src/penstock" / package).rglob("*.py")
+        if re.search(r"[\"']gpu", path.read_text(encoding="utf-8"), re.IGNORECASE)
+    ]
+    assert named == []

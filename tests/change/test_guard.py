@@ -91,3 +91,24 @@ def test_more_instances_than_tasks_cannot_be_had(storm, plan):
     assert stale(replace(plan, placement=third), now(storm)) == [
         "flow/src has 2 tasks, too few for 3 instances"
     ]
+
+
+def test_a_plan_that_needs_what_its_machine_lacks_is_refused_by_name(storm, plan):
+    # Both instances of work are on a, each with a GPU; a has one, by the plan's own cluster.
+    (graph,) = plan.problem.topologies
+    with_gpu = tuple(
+        replace(c, resources=(("gpu", 1.0),)) if c.name == "work" else c for c in graph.components
+    )
+    kinds = tuple(replace(kind, resources=(("gpu", 1.0),)) for kind in plan.problem.cluster.types)
+    problem = replace(
+        plan.problem,
+        topologies=(replace(graph, components=with_gpu),),
+        cluster=replace(plan.problem.cluster, types=kinds),
+    )
+    short = ["machine a has 1 gpu, the plan needs 2"]
+    assert stale(replace(plan, problem=problem), now(storm)) == short
+    # Where the engine says what there is, that is what counts.
+    offering = replace(now(storm), cluster=plan.problem.cluster)
+    enough = tuple(replace(kind, resources=(("gpu", 2.0),)) for kind in kinds)
+    offering = replace(offering, cluster=replace(offering.cluster, types=enough))
+    assert stale(replace(plan, problem=problem), offering) == []

@@ -88,7 +88,9 @@ class ToySession:
             self._path.write_text(json.dumps(content))
             return ""
         assert self._wanted is not None
-        self._path.write_text(json.dumps(content | {"places": self._wanted.places(step.topology)}))
+        self._path.write_text(
+            json.dumps(content | {"places": self._wanted.slots_of(step.topology)})
+        )
         return ""
 
     def restore(self, publication: Publication, *, settled: bool) -> list[str]:

@@ -1,14 +1,17 @@
 """Hard limits, each broken once with the numbers worked out."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from tests.builders import all_on, cluster, place, profile, topology
 from tests.model.strategies import placed
 
-from penstock.evaluate.limits import cpu_requested, memory_used, violations
+from penstock.evaluate.limits import cpu_requested, memory_used, resources_used, violations
 from penstock.evaluate.violation import Violation
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem, build
+from penstock.model.resources import ResourceKind
 from penstock_bench.contract.reference import Reference
 
 FREE = profile(a=0.0, b=0.0, c=0.0)
@@ -135,3 +138,31 @@ def test_slots_of_random_placements_are_in_order(case: tuple[Problem, Placement]
 def test_a_violation_says_what_is_needed_and_what_there_is():
     text = str(Violation("MB memory", "M1-1", 300.0, 280.0))
     assert text == "M1-1: 300 MB memory, 280 available"
+
+
+def gpus(soft: bool = False) -> Problem:
+    """b asks for a GPU and 10 GB/s of disk; M1 has two GPUs and 15 GB/s."""
+    graph = topology("a>b", b={"resources": (("disk", 10.0), ("gpu", 1.0))})
+    types = {"M1": {"resources": (("disk", 15.0), ("gpu", 2.0))}, "M2": {}}
+    machines = cluster(M1=1, M2=1, types=types)
+    kinds = (ResourceKind("disk", "GB/s", soft=soft),)
+    return build(graph, replace(machines, resources=kinds), FREE)
+
+
+def test_a_resource_that_runs_out_is_named_with_its_unit():
+    # Two b on M1-1: 20 GB/s of 15, two GPUs of two. M2-1 has no GPU.
+    problem = gpus()
+    crowded = place(problem, "a M2-1", "b M1-1", "b M1-1")
+    assert [str(v) for v in violations(problem, crowded)] == ["M1-1: 20 GB/s disk, 15 available"]
+    astray = place(problem, "a M1-1", "b M2-1")
+    assert [str(v) for v in violations(problem, astray)] == [
+        "M2-1: 10 GB/s disk, 0 available",
+        "M2-1: 1 gpu, 0 available",
+    ]
+
+
+def test_of_a_soft_resource_more_may_be_used_than_there_is():
+    problem = gpus(soft=True)
+    crowded = place(problem, "a M2-1", "b M1-1", "b M1-1")
+    assert resources_used(problem, crowded).tolist() == [[0.0, 20.0, 2.0], [0.0, 0.0, 0.0]]
+    assert violations(problem, crowded) == ()

@@ -27,6 +27,7 @@ from penstock.model.profile import (
     StreamMeasure,
     WorkerCost,
 )
+from penstock.model.resources import Quantities, ResourceKind
 from penstock.model.terms import Held, Least, Terms
 from penstock.model.topology import Component, Grouping, Kind, Stream, Topology
 
@@ -91,7 +92,12 @@ def _component(dice: Random, name: str, kind: Kind) -> Component:
         cpu_points=some(dice, lambda: number(dice)),
         memory_mb=memory,
         offheap_mb=memory / 2 if memory and dice.random() < 0.5 else 0.0,
+        resources=_amounts(dice),
     )
+
+
+def _amounts(dice: Random) -> Quantities:
+    return tuple((name, number(dice)) for name in sorted(names(dice, dice.choice([0, 0, 2]))))
 
 
 def _stream(dice: Random, source: str, target: str) -> Stream:
@@ -126,7 +132,10 @@ def random_cluster(dice: Random) -> Cluster:
     between = ((present[0], present[-1], _link(dice)),) if len(present) > 1 else ()
     links = (_link(dice), _link(dice), _link(dice), _link(dice), _link(dice))
     headroom, least = dice.choice([0.0, 0.25]), dice.choice([0.0, 10.0])
-    return Cluster(dice.choice(_WORDS), kinds, machines, Network(links, between), headroom, least)
+    network, named = Network(links, between), sorted(names(dice, dice.choice([0, 3])))
+    resources = tuple(ResourceKind(n, dice.choice(["", "MB/s"]), n < "b") for n in named)
+    name = dice.choice(_WORDS)
+    return Cluster(name, kinds, machines, network, headroom, least, resources)
 
 
 def _link(dice: Random) -> Link:
@@ -147,6 +156,7 @@ def _machine_type(dice: Random, name: str) -> MachineType:
         base_cpu_points=dice.choice([0.0, 2.0]),
         worker_cpu_points=dice.choice([0.0, 3.0]),
         worker_memory_mb=dice.choice([0.0, 300.0]),
+        resources=_amounts(dice),
         idle_watts=40.0 if watts else None,
         full_watts=95.5 if watts else None,
         price_per_hour=some(dice, lambda: 0.0),
@@ -287,7 +297,14 @@ def random_terms(
 
 def _prediction(dice: Random, labels: list[str], machines: list[str]) -> Prediction:
     loads = tuple(
-        MachineLoad(name, dice.randint(1, 9), number(dice), 100.0, some(dice, lambda: number(dice)))
+        MachineLoad(
+            name,
+            dice.randint(1, 9),
+            number(dice),
+            100.0,
+            some(dice, lambda: number(dice)),
+            _amounts(dice),
+        )
         for name in machines
     )
     return Prediction(

@@ -298,3 +298,11 @@ def test_storms_substitution_test_needs_its_name(data_dir):
 def test_there_are_eight_of_them(data_dir):
     files = {path.stem for path in (data_dir / "flux").glob("*.yaml")}
     assert files == {*EIGHT, "substitution-test"}
+
+
+def test_every_component_asks_for_the_topologys_generic_resources(tmp_path):
+    setting = "  topology.component.resources.map: {gpu.count: 1, onheap.memory.mb: 5}\n"
+    path = tmp_path / "orders.yaml"
+    path.write_text(PLAIN.replace("config:\n", "config:\n" + setting), encoding="utf-8")
+    topology = topology_from_flux(read_document(path))
+    assert {component.resources for component in topology.components} == {(("gpu.count", 1.0),)}

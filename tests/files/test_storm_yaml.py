@@ -83,7 +83,7 @@ def test_two_supervisors_of_one_name_are_refused(cluster):
 
 def test_one_type_with_two_sizes_is_refused(cluster):
     meta = "supervisor.scheduler.meta: {type: old}\n"
-    with pytest.raises(InputError, match='machine type "old" has unequal CPU, memory or slots'):
+    with pytest.raises(InputError, match='machine type "old" has unequal CPU, memory, slots or'):
         cluster(a=meta, b=meta + "supervisor.cpu.capacity: 100\n")
 
 
@@ -105,3 +105,13 @@ def test_mistakes_of_all_files_are_told_together(cluster):
 def test_no_file_is_no_cluster():
     with pytest.raises(InputError, match=r"no storm\.yaml given"):
         cluster_from_storm_yaml([])
+
+
+def test_generic_resources_are_read_and_cpu_and_memory_among_them_are_not(cluster):
+    found = cluster(
+        one="supervisor.resources.map: {gpu.count: 2, memory.mb: 9, cpu.pcore.percent: 5}\n"
+    )
+    (kind,) = found.types
+    assert kind.resources == (("gpu.count", 2.0),)
+    assert kind.name == "cpu400-mem4096-slots4-gpu.count2"
+    assert to_dict(found)["types"][kind.name]["resources"] == {"gpu.count": 2.0}

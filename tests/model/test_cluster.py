@@ -92,3 +92,13 @@ def test_a_cluster_that_makes_no_sense_is_refused(types, machines, message):
     kinds = tuple(MachineType(name) for name in types)
     with pytest.raises(ValueError, match=message):
         Cluster("c", kinds, tuple(Machine(name, kind) for name, kind in machines))
+
+
+def test_network_classes_carry_their_distance():
+    assert [hop.distance for hop in Hop] == [0.0, 1.0, 2.0, 3.0, 4.0]
+    assert [hop.name for hop in Hop if hop.leaves_machine] == [
+        "SAME_RACK",
+        "OTHER_RACK",
+        "OTHER_REGION",
+    ]
+    assert Hop(2) is Hop.SAME_RACK

@@ -1,14 +1,18 @@
 """A topology knows its order, its cycles and its sinks, and refuses what makes no sense."""
 
+import pickle
+import re
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from tests.builders import SHAPES, topology
 from tests.model.strategies import problems
 
+import penstock
 from penstock.model.problem import Problem
-from penstock.model.topology import Component, Stream, Topology
+from penstock.model.topology import Component, Grouping, Stream, Topology
 
 
 def names(graph: Topology, indices: tuple[int, ...] | None) -> list[str]:
@@ -100,3 +104,19 @@ def test_a_name_given_twice_is_refused():
 def test_a_stream_to_nowhere_is_refused():
     with pytest.raises(ValueError, match="a->nobody: no nobody"):
         Topology("t", (Component("a"),), (Stream("a", "nobody"),))
+
+
+def test_what_is_to_be_known_of_a_grouping_stands_with_it():
+    """No module keeps a set of groupings of its own; a new grouping states its traits once."""
+    source = Path(penstock.__file__).parent
+    sets = re.compile(r"\{\s*Grouping\.\w+,|in \(Grouping\.")
+    keeping = [str(path) for path in source.rglob("*.py") if sets.search(path.read_text("utf-8"))]
+    assert keeping == []
+    assert all(grouping.traits for grouping in Grouping)
+
+
+def test_groupings_are_found_by_name_and_written_as_it():
+    assert Grouping("fields") is Grouping.FIELDS
+    assert f"{Grouping.LOCAL_OR_SHUFFLE}" == "local-or-shuffle"
+    assert [g.value for g in Grouping if not g.is_divided] == ["all", "global"]
+    assert pickle.loads(pickle.dumps(Grouping.ALL)).is_copied

@@ -19,7 +19,6 @@ from penstock.app.simulations import simulate
 from penstock.errors import Finding, InputError, PenstockError
 from penstock.files.plan_file import problem_to_dict
 from penstock.files.sweep_file import Sweep, SweepScenario
-from penstock.files.writer import fingerprint
 from penstock.model.plan import Plan
 from penstock.model.problem import Problem
 from penstock.simulate.results import figures_of
@@ -60,9 +59,9 @@ class Cell:
     @property
     def key(self) -> str:
         """Names the cell by all that decides its result, and by its place in the table."""
-        inputs = fingerprint(problem_to_dict(self.problem))
-        facts = [_EDITION, self.names, inputs, self.runs, self.fluid, self.counts_from]
-        text = json.dumps(facts, sort_keys=True, default=str)
+        inputs = problem_to_dict(self.problem)
+        told = [_EDITION, self.names, inputs, self.runs, self.fluid, self.counts_from]
+        text = json.dumps(told, sort_keys=True, default=str)
         digest = hashlib.sha256(text.encode())
         digest.update(pickle.dumps(self.scenario, protocol=4))
         return f"{self.number:06d}-{digest.hexdigest()[:16]}"

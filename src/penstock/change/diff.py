@@ -102,23 +102,10 @@ def diff(before: Plan, after: Plan) -> Changes:
 
 def _where(plan: Plan) -> Where:
     """Machine and share of every instance, by topology and component."""
-    problem, placement = plan.problem, plan.placement
-    places: Where = {
-        (problem.topologies[t].name, component.name): []
-        for t, component in zip(problem.topology_of.tolist(), problem.components, strict=True)
+    return {
+        key: [(place.machine, place.share) for place in places]
+        for key, places in plan.places.items()
     }
-    keys = list(places)
-    machines = [machine.name for machine in problem.cluster.machines]
-    rows = zip(
-        placement.component.tolist(),
-        placement.machine.tolist(),
-        placement.share.tolist(),
-        strict=True,
-    )
-    for component, machine, share in rows:
-        known = None if share != share else share  # NaN: divided evenly
-        places[keys[component]].append((machines[machine], known))
-    return places
 
 
 def _change(

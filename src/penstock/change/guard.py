@@ -6,7 +6,15 @@ components and placement. Anything else, and what it moves and predicts is not w
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+import numpy as np
+
+from penstock.errors import quantity
+from penstock.evaluate.capacity import ROUNDING_POINTS
+from penstock.evaluate.limits import resources_used
 from penstock.model.plan import Deployed, Places, Plan
+from penstock.model.resources import MEMORY
 from penstock.model.snapshot import Snapshot
 from penstock.model.topology import Topology
 
@@ -15,6 +23,7 @@ def stale(plan: Plan, snapshot: Snapshot) -> list[str]:
     """Everything that is otherwise now than when the plan was made; empty if it may be applied."""
     return [
         *_machine_changes(plan, snapshot),
+        *_lacking_resources(plan, snapshot),
         *(
             change
             for topology in plan.problem.topologies
@@ -42,6 +51,29 @@ def _machine_changes(plan: Plan, snapshot: Snapshot) -> list[str]:
     return found
 
 
+def _lacking_resources(plan: Plan, snapshot: Snapshot) -> list[str]:
+    """Machines that have less than the plan gives them of a hard resource beside memory.
+
+    What the engine has of a resource that it never names only the plan's own cluster can say.
+    """
+    table = plan.problem.resources
+    used = resources_used(plan.problem, plan.placement)
+    offered = {kind.name: dict(kind.resources) for kind in snapshot.cluster.types}
+    known = {name for amounts in offered.values() for name in amounts}
+    now = {machine.name: offered[machine.type] for machine in snapshot.cluster.machines}
+    found = []
+    for m in plan.placement.machines_used.tolist():
+        machine = plan.problem.cluster.machines[m].name
+        for r in np.flatnonzero(table.hard).tolist()[MEMORY + 1 :]:
+            needed, available = float(used[m, r]), float(table.capacity[m, r])
+            if table.names[r] in known and machine in now:
+                available = now[machine].get(table.names[r], 0.0)
+            if needed > available + ROUNDING_POINTS:
+                shown = f"{quantity(available)} {table.labels[r]}"
+                found.append(f"machine {machine} has {shown}, the plan needs {quantity(needed)}")
+    return found
+
+
 def _changes(topology: Topology, plan: Plan, snapshot: Snapshot) -> list[str]:
     running = {t.name: t for t in snapshot.topologies}.get(topology.name)
     if running is None:
@@ -60,7 +92,7 @@ def _changes(topology: Topology, plan: Plan, snapshot: Snapshot) -> list[str]:
         found.append(f"{topology.name} was submitted anew: {now.id}, no {before.id}")
     elif differences(dict(before.components), now) and (
         # Where it is in force already, somebody has applied it, or half of it.
-        differences(plan.places(topology.name), now)
+        differences(plan.slots_of(topology.name), now)
     ):
         found.append(f"{topology.name} was placed anew since the plan was made")
     return found
@@ -85,7 +117,7 @@ def _structure(planned: Topology, running: Topology) -> list[str]:
 def _too_many(plan: Plan, running: Topology) -> list[str]:
     """Tasks are fixed when a topology is submitted, and no instance is without one."""
     found = []
-    for name, places in plan.places(running.name).items():
+    for name, places in plan.slots_of(running.name).items():
         most = running.components[running.index[name]].tasks if name in running.index else None
         if most is not None and len(places) > most:
             found.append(

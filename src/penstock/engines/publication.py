@@ -84,7 +84,7 @@ def prepare(
     planned = {component.name for component in plan.problem.components}
     now = snapshot.narrowed(mine).without_components(set(places_itself) - planned)
     before = plan_in_force(now, plan.problem.profile if _covers(plan, now) else None)
-    steps = tuple(_step(d, plan.places(d.topology), restart_s) for d in now.deployed)
+    steps = tuple(_step(d, plan.slots_of(d.topology), restart_s) for d in now.deployed)
     running = frozenset({t.name for t in snapshot.topologies} | set(snapshot.left_out))
     return Publication(plan, snapshot, before, diff(before, plan), steps, running)
 

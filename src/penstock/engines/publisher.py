@@ -137,7 +137,7 @@ class Publisher:
     def _wait(
         self, plan: Plan, began: float, within_s: float
     ) -> tuple[dict[str, float], list[str]]:
-        planned = {t.name: plan.places(t.name) for t in plan.problem.topologies}
+        planned = {t.name: plan.slots_of(t.name) for t in plan.problem.topologies}
         placed: dict[str, float] = {}
         trouble: list[str] = []
         while len(placed) < len(planned):
@@ -185,7 +185,7 @@ def _compare(
 
 
 def _step_back(step: PublicationStep, before: Plan) -> PublicationStep:
-    places = before.places(step.topology)
+    places = before.slots_of(step.topology)
     return replace(
         step,
         executors={name: len(places[name]) for name in step.executors},

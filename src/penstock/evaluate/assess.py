@@ -125,7 +125,7 @@ class Assessment:
 
     @cached_property
     def traffic_per_s(self) -> FloatVector:
-        """Tuples/s by hop class, shape (5,)."""
+        """Tuples/s by hop class, shape (classes,)."""
         return scaled(self.unit_traffic.tuples, self.scale)
 
     @property

@@ -7,7 +7,8 @@ whatever its counts, places and shares, is a solution of it:
 - all input of a component is handled: ``sum_t x[c,t] = k[c] * scale``;
 - an instance is at most as busy as its thread: ``e x <= (limit - met) n``, so overheads are paid;
 - a type's CPU: ``sum_c (e x + met n) <= machines * (usable - base - one worker)``;
-- a type's memory: ``sum_c memory n <= machines * (memory - one worker's)``;
+- a type's memory, and likewise every other hard resource:
+  ``sum_c memory n <= machines * (memory - one worker's)``;
 - at least one instance of each component, at most its ``max_instances``.
 
 - one key goes to one instance: what the hottest key of a component brings fits its fastest thread
@@ -32,7 +33,6 @@ from penstock.evaluate.division import key_weights
 from penstock.evaluate.rates import visit_ratios
 from penstock.model.arrays import FloatVector, IntVector
 from penstock.model.problem import Problem
-from penstock.model.topology import Grouping
 
 if TYPE_CHECKING:
     from penstock.evaluate.programme import Programme, Solution
@@ -146,7 +146,7 @@ def hottest_keys(problem: Problem) -> list[HottestKey]:
     """
     hot = np.zeros(len(problem.components))
     for stream in problem.streams:
-        if stream.grouping is Grouping.FIELDS and stream.keys:
+        if stream.grouping.is_keyed and stream.keys:
             flow = problem.visits[stream.source] * stream.selectivity
             hot[stream.target] += flow * key_weights(stream.keys, stream.key_skew)[0]
     there = problem.cluster.machines_per_type > 0
@@ -213,7 +213,7 @@ def _read(problem: Problem, programme: Programme, solved: Solution) -> Bound:
         scale=scale,
         cpu_price=prices[programme.cpu_rows],
         added_by_one_machine=prices[programme.cpu_rows] * programme.cpu_per_machine
-        + prices[programme.memory_rows] * programme.memory_per_machine,
+        + sum(prices[rows] * each for rows, each in programme.resource_rows),
         component_share=weight / weight.sum() if weight.any() else weight,
         type_utilisation=np.divide(
             cpu.sum(axis=0), capacity, out=np.full(types, np.nan), where=capacity > 0

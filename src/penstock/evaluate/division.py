@@ -1,6 +1,6 @@
 """How one stream is divided among the instances of its target, as fractions of each tuple.
 
-The fractions of an ``all`` grouping are whole numbers (a copy per task); all others sum to 1.
+The fractions of a copied stream are whole numbers (a copy per task); all others sum to 1.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 
 from penstock.model.arrays import FloatVector, IntVector, frozen, sum_by
 from penstock.model.flat_stream import FlatStream
-from penstock.model.topology import FOLLOWS_SHARES, Component, Grouping
+from penstock.model.topology import Component
 
 
 def divide_stream(stream: FlatStream, target: Component, shares: FloatVector) -> FloatVector:
@@ -20,15 +20,15 @@ def divide_stream(stream: FlatStream, target: Component, shares: FloatVector) ->
     ``shares`` are the plan's shares of the target's instances, NaN where it has none.
     """
     instances = len(shares)
-    if stream.grouping is Grouping.ALL:
+    if stream.grouping.is_copied:
         # Storm copies to every task, so an executor that holds two of them gets two.
         return task_ranges(target.tasks or instances, instances).astype(np.float64)
-    if stream.grouping is Grouping.GLOBAL:
+    if stream.grouping.is_single:
         # Storm sends it all to the task with the lowest id.
         return np.concatenate([[1.0], np.zeros(instances - 1)])
-    if stream.grouping in FOLLOWS_SHARES and not np.isnan(shares[0]):
+    if stream.grouping.follows_shares and not np.isnan(shares[0]):
         return shares
-    if stream.grouping is Grouping.FIELDS and stream.keys:
+    if stream.grouping.is_keyed and stream.keys:
         buckets = target.tasks or instances
         by_task = key_division(stream.keys, stream.key_skew, buckets)
         owner = np.repeat(np.arange(instances), task_ranges(buckets, instances))

@@ -8,20 +8,26 @@ from penstock.evaluate.capacity import ROUNDING_POINTS, workers_per_machine
 from penstock.evaluate.rates import worker_keys
 from penstock.evaluate.terms import term_violations
 from penstock.evaluate.violation import Violation
-from penstock.model.arrays import FloatVector, sum_by
+from penstock.model.arrays import FloatMatrix, FloatVector, sum_by
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
+from penstock.model.resources import MEMORY
+
+
+def resources_used(problem: Problem, placement: Placement) -> FloatMatrix:
+    """What each machine holds of each resource, worker processes included, shape (M, R)."""
+    table, machines = problem.resources, len(problem.cluster.machines)
+    per_instance = table.request[placement.component]
+    columns = [sum_by(placement.machine, column, machines) for column in per_instance.T]
+    used: FloatMatrix = np.stack(columns, axis=1)
+    if table.worker_on_type.any():
+        used += table.worker * workers_per_machine(problem, placement)[:, None]
+    return used
 
 
 def memory_used(problem: Problem, placement: Placement) -> FloatVector:
     """Memory of each machine in MB, worker processes included, shape (machines,)."""
-    cluster = problem.cluster
-    per_instance = np.nan_to_num(problem.memory_mb)[placement.component]
-    used = sum_by(placement.machine, per_instance, len(cluster.machines))
-    per_worker = cluster.per_type("worker_memory_mb")
-    if per_worker.any():
-        used = used + per_worker[cluster.type_of] * workers_per_machine(problem, placement)
-    return used
+    return resources_used(problem, placement)[:, MEMORY]
 
 
 def cpu_requested(problem: Problem, placement: Placement) -> FloatVector:
@@ -48,7 +54,7 @@ def violations(problem: Problem, placement: Placement) -> tuple[Violation, ...]:
         return cluster.per_type(attribute, np.inf)[cluster.type_of]
 
     found = [
-        *_over(names, "MB memory", memory_used(problem, placement), per_machine("memory_mb")),
+        *_resource_violations(problem, placement),
         *_over(names, "slots", _slots_needed(problem, placement), per_machine("slots")),
         *_heap_violations(problem, placement),
         *_shared_workers(problem, placement),
@@ -59,6 +65,17 @@ def violations(problem: Problem, placement: Placement) -> tuple[Violation, ...]:
         usable = cluster.usable_cpu
         found += _over(names, "CPU points", cpu_requested(problem, placement), usable)
     return tuple(found)
+
+
+def _resource_violations(problem: Problem, placement: Placement) -> list[Violation]:
+    """Machines that hold more than they have of a hard resource."""
+    table, names = problem.resources, [machine.name for machine in problem.cluster.machines]
+    used = resources_used(problem, placement)
+    return [
+        violation
+        for r in np.flatnonzero(table.hard).tolist()
+        for violation in _over(names, table.labels[r], used[:, r], table.capacity[:, r])
+    ]
 
 
 def _over(

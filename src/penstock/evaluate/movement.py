@@ -66,7 +66,7 @@ def with_movement(
     """
     rows = _Rows(problem, programme, scale)
     for stream in problem.streams:
-        if stream.grouping is not Grouping.ALL and problem.visits[stream.source] > 0:
+        if not stream.grouping.is_copied and problem.visits[stream.source] > 0:
             rows.add(stream)
     for part in (*(rows.parts_of(rate) for rate in guesses), np.ones(rows.pair.shape)):
         rows.share_machines(part)
@@ -194,7 +194,7 @@ class _Rows:
         x_a, x_b = self.pair[a, self.types], self.pair[b, self.types]
         self._limit(kept, [(x_a, stream.selectivity)])
         self._limit(kept, [(x_b, into)])
-        if stream.grouping is not Grouping.LOCAL_OR_SHUFFLE:
+        if not stream.grouping.is_local:
             most_a, most_b = self._most_parts(a, b, flow, alike=alike)
             bytes_per_s = flow * stream.tuple_bytes * self.scale
             part_a, part_b = self._within_card(most_a, most_b, bytes_per_s)
@@ -262,7 +262,7 @@ class _Rows:
     def _divided_alike(self, b: int) -> bool:
         """Whether an instance of b has the same part of all its streams; else it is not known."""
         ways = self.inputs[b]
-        follows_places = Grouping.LOCAL_OR_SHUFFLE in {grouping for grouping, _, _ in ways}
+        follows_places = any(grouping.is_local for grouping, _, _ in ways)
         return len(ways) == 1 or (len(set(ways)) == 1 and not follows_places)
 
     def _most_parts(

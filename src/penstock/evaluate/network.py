@@ -8,7 +8,7 @@ import numpy as np
 
 from penstock.evaluate.rates import Flow, Rates, worker_keys
 from penstock.model.arrays import FloatMatrix, FloatVector, IntVector, sum_by
-from penstock.model.cluster import Cluster, Hop
+from penstock.model.cluster import HOP_DISTANCE, Cluster, Hop
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
 
@@ -17,7 +17,7 @@ from penstock.model.problem import Problem
 class Traffic:
     """Traffic at scale 1."""
 
-    #: Tuples/s and bytes/s by hop class, shape (5,), nearest first.
+    #: Tuples/s and bytes/s by hop class, shape (classes,), nearest first.
     tuples: FloatVector
     bytes: FloatVector
     #: Latency times tuples/s, summed; divide by the tuples for the mean hop latency.
@@ -32,7 +32,7 @@ class Traffic:
     def mean_distance(self) -> float:
         """Mean network distance of a tuple's hop, 0 (same process) to 4 (other region)."""
         total = float(self.tuples.sum())
-        return float(self.tuples @ np.arange(len(Hop))) / total if total else 0.0
+        return float(self.tuples @ HOP_DISTANCE) / total if total else 0.0
 
 
 def traffic(problem: Problem, placement: Placement, rates: Rates) -> Traffic:
@@ -134,7 +134,7 @@ def region_hop_ms(cluster: Cluster, tuple_bytes: float) -> FloatMatrix:
 
 
 def pair_hops(problem: Problem, placement: Placement) -> FloatVector:
-    """Connected instance pairs by hop class, shape (5,), without rates (SPEC 2b).
+    """Connected instance pairs by hop class, shape (classes,), without rates (SPEC 2b).
 
     Each source and target pair counts once per connected pair of components, whatever its traffic.
     """

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from penstock.evaluate.assess import Assessment, assess
-from penstock.evaluate.limits import cpu_requested, memory_used
+from penstock.evaluate.limits import cpu_requested, resources_used
 from penstock.evaluate.network import nic_bytes
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
@@ -70,7 +70,7 @@ class Occupancy:
         return tuple(row for row in self.residents if row.component == component)
 
     def resources_of(self, machine: int) -> tuple[ResourceUse, ...]:
-        """CPU, slots and, where they are limited, memory and network card."""
+        """CPU, slots and, where they are limited, other resources and network card."""
         problem, placement = self.problem, self.placement
         kind = problem.cluster.types[int(problem.cluster.type_of[machine])]
         here = placement.machine == machine
@@ -80,9 +80,14 @@ class Occupancy:
             ResourceUse("CPU points", used_cpu, float(problem.cluster.usable_cpu[machine])),
             ResourceUse("slots", float(len(np.unique(placement.slot[here]))), float(kind.slots)),
         ]
-        if kind.memory_mb is not None:
-            used_mb = float(memory_used(problem, placement)[machine])
-            rows.append(ResourceUse("MB memory", used_mb, kind.memory_mb))
+        table, used_of = problem.resources, resources_used(problem, placement)[machine]
+        rows += [
+            ResourceUse(label, used, available)
+            for label, used, available in zip(
+                table.labels, used_of.tolist(), table.capacity[machine].tolist(), strict=True
+            )
+            if np.isfinite(available)
+        ]
         if kind.nic_mbps is not None and self.judged is not None:
             sent = nic_bytes(problem, placement, self.judged.capacity.rates)
             for way, bytes_per_s in zip(("sent", "received"), sent, strict=True):

@@ -7,12 +7,13 @@ import numpy as np
 from penstock.evaluate.agreed import held_back_by, judged_by_terms
 from penstock.evaluate.assess import Assessment
 from penstock.evaluate.bound import KIND
-from penstock.evaluate.limits import cpu_requested, memory_used, violations
+from penstock.evaluate.limits import cpu_requested, resources_used, violations
 from penstock.evaluate.violation import Violation
 from penstock.model.arrays import FloatVector
 from penstock.model.placement import Placement
 from penstock.model.plan import MachineLoad, Prediction
 from penstock.model.problem import Problem
+from penstock.model.resources import MEMORY
 
 #: The kind of a bound that is no limit of the cluster's.
 RATE_ASKED_FOR = "the rate asked for"
@@ -65,7 +66,8 @@ def _loads(problem: Problem, placement: Placement, cpu: FloatVector) -> tuple[Ma
     cluster = problem.cluster
     usable = cluster.usable_cpu
     instances = np.bincount(placement.machine, minlength=len(cluster.machines))
-    memory = memory_used(problem, placement)
+    used, names = resources_used(problem, placement), problem.resources.names
+    capacity = problem.resources.capacity
     knows_memory = not np.isnan(problem.memory_mb).all()
     return tuple(
         MachineLoad(
@@ -73,7 +75,12 @@ def _loads(problem: Problem, placement: Placement, cpu: FloatVector) -> tuple[Ma
             instances=int(instances[m]),
             cpu_points=float(cpu[m]),
             usable_cpu_points=float(usable[m]),
-            memory_mb=float(memory[m]) if knows_memory else None,
+            memory_mb=float(used[m, MEMORY]) if knows_memory else None,
+            resources=tuple(
+                (names[r], float(used[m, r]))
+                for r in range(MEMORY + 1, len(names))
+                if used[m, r] or capacity[m, r]
+            ),
         )
         for m in placement.machines_used.tolist()
     )

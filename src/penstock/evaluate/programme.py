@@ -29,13 +29,13 @@ class Programme:
     matrix: sparse.csr_array
     right: FloatVector
     upper: FloatVector
-    #: Rows of the "all input is handled", CPU and memory constraints.
+    #: Rows of the "all input is handled" and CPU constraints.
     handled_rows: slice
     cpu_rows: slice
-    memory_rows: slice
-    #: What one machine of each type adds to the right-hand side, shape (types,).
+    #: What one machine of each type adds to the right-hand side of the latter, shape (types,).
     cpu_per_machine: FloatVector
-    memory_per_machine: FloatVector
+    #: The same of each hard resource: its rows, and what a machine adds to them.
+    resource_rows: tuple[tuple[slice, FloatVector], ...]
 
 
 @dataclass(frozen=True)
@@ -78,14 +78,13 @@ def formulate(problem: Problem) -> Programme:
     # A machine in use pays for itself and for at least one worker process.
     overhead = cluster.per_type("base_cpu_points") + cluster.per_type("worker_cpu_points")
     cpu = np.maximum(cluster.usable_cpu_per_type - overhead, 0.0)
-    memory = cluster.per_type("memory_mb", np.inf) - cluster.per_type("worker_memory_mb")
-    memory = np.maximum(memory, 0.0)
-    memory_per_instance = np.nan_to_num(problem.memory_mb)
+    table = problem.resources.only_hard
+    offered = np.maximum(table.capacity_of_type - table.worker_on_type, 0.0)
 
     # What an instance can spend on tuples; a pair that has nothing for them cannot run.
     busy = np.minimum(problem.instance_points, cpu) - problem.met
-    has_memory_for_one = memory_per_instance[:, None] <= memory + ROUNDING_POINTS
-    may_run = (busy >= -ROUNDING_POINTS) & np.isfinite(problem.e) & has_memory_for_one
+    holds_one = (table.request[:, None] <= offered + ROUNDING_POINTS).all(axis=2)
+    may_run = (busy >= -ROUNDING_POINTS) & np.isfinite(problem.e) & holds_one
     busy = np.maximum(busy, 0.0)
     component, kind = np.nonzero(may_run)
     e, met, busy = problem.e[may_run], problem.met[may_run], busy[may_run]
@@ -95,18 +94,20 @@ def formulate(problem: Problem) -> Programme:
     of_type = _selector(kind, len(cluster.types))
     limited = np.flatnonzero(problem.most_instances != UNLIMITED)
     scale_column = sparse.csr_array(ratios[:, None])
-    # Memory rows of types without a limit are kept, empty, so that rows and types correspond.
-    has_memory = np.isfinite(memory)
-    memory_need = np.where(has_memory[kind], memory_per_instance[component], 0.0)
+    # Rows of types without a limit are kept, empty, so that rows and types correspond.
+    is_limited = np.isfinite(offered)
+    needs = np.where(is_limited[kind], table.request[component], 0.0).T
+    per_machine = np.where(is_limited, offered, 0.0).T
     blocks = [
         [-of_component, None, scale_column],  # all input is handled
         [None, -of_component, None],  # at least one instance
         [None, of_component[limited], None],  # at most max_instances
         [sparse.diags_array(e), -sparse.diags_array(busy), None],  # an instance is one thread
         [of_type @ sparse.diags_array(e), of_type @ sparse.diags_array(met), None],  # CPU
-        [None, of_type @ sparse.diags_array(memory_need), None],  # memory
+        *([None, of_type @ sparse.diags_array(need), None] for need in needs),  # resources
     ]
-    heights = [len(ratios), len(ratios), len(limited), len(e), len(machines), len(machines)]
+    heights = [len(ratios), len(ratios), len(limited), len(e)]
+    heights += [len(machines)] * (1 + len(needs))
     ends = np.cumsum(heights)
     right = np.concatenate(
         [
@@ -115,7 +116,7 @@ def formulate(problem: Problem) -> Programme:
             problem.most_instances[limited].astype(np.float64),
             np.zeros(len(e)),
             machines * cpu,
-            machines * np.where(has_memory, memory, 0.0),
+            *(machines * each for each in per_machine),
         ]
     )
     return Programme(
@@ -126,9 +127,11 @@ def formulate(problem: Problem) -> Programme:
         upper=_upper_limits(component, e, np.maximum(busy, met), (machines * cpu)[kind], ratios),
         handled_rows=slice(0, len(ratios)),
         cpu_rows=slice(int(ends[3]), int(ends[4])),
-        memory_rows=slice(int(ends[4]), int(ends[5])),
         cpu_per_machine=cpu,
-        memory_per_machine=np.where(has_memory, memory, 0.0),
+        resource_rows=tuple(
+            (slice(int(first), int(end)), each)
+            for first, end, each in zip(ends[4:-1], ends[5:], per_machine, strict=True)
+        ),
     )
 
 

@@ -19,7 +19,6 @@ from penstock.model.arrays import FloatVector, IntVector, sum_by
 from penstock.model.flat_stream import FlatStream
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
-from penstock.model.topology import Grouping
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +119,7 @@ def propagate(
             sent = rate[span] * stream.selectivity
             if processed is not None:
                 sent *= processed[span]
-            if stream.grouping is Grouping.LOCAL_OR_SHUFFLE:
+            if stream.grouping.is_local:
                 weights = divide_evenly(problem.components[stream.target], _length(targets))
                 sent, kept = serve_locally(placement, span, targets, weights, sent, rate)
                 local_flows.append(LocalFlow(stream, kept))
@@ -173,8 +172,6 @@ def visit_ratios(problem: Problem, counts: IntVector | None = None) -> FloatVect
     for c in problem.order:
         for index in problem.streams_from[c]:
             stream = problem.streams[index]
-            copies = 1
-            if stream.grouping is Grouping.ALL:
-                copies = problem.components[stream.target].tasks or int(counts[stream.target])
+            copies = problem.copies(stream, int(counts[stream.target]))
             total[stream.target] += total[c] * stream.selectivity * copies
     return total

@@ -14,12 +14,14 @@ from penstock.errors import Finding, InputError, shown
 from penstock.files.document import Document
 from penstock.files.schema import (
     MANY_FINDINGS,
+    Amounts,
     Count,
     FileModel,
     Fraction,
     Name,
     NotNegative,
     Positive,
+    ResourceName,
     Strict,
     Version,
     as_list,
@@ -30,6 +32,7 @@ from penstock.files.schema import (
 )
 from penstock.files.topology_file import given
 from penstock.model.cluster import DEFAULT_SLOTS, Cluster, Hop, Link, Machine, MachineType, Network
+from penstock.model.resources import ResourceKind
 
 MOST_MACHINES = 100_000
 _DEFAULTS = Machine("", "")
@@ -59,6 +62,19 @@ class TypeFields(Strict):
     cores: Count | None = None
     ghz: Positive | None = None
     flops_per_cycle: Positive | None = None
+    resources: Amounts = Field(
+        default_factory=dict,
+        description="Other resources of a machine, by name: gpu: 4. What is not named it lacks.",
+    )
+
+
+class ResourceFields(Strict):
+    """What is to be known of a resource; one that is only counted and hard needs no entry."""
+
+    unit: str = Field("", description="Shown after amounts.")
+    soft: bool = Field(
+        False, description="No plan is refused for it; rstorm weighs it all the same."
+    )
 
 
 class MachineGroup(Strict):
@@ -109,6 +125,9 @@ class ClusterFile(FileModel):
     types: Annotated[dict[Name, TypeFields], Field(min_length=1)]
     machines: Annotated[list[MachineGroup], Field(min_length=1)]
     network: NetworkFields = Field(default_factory=NetworkFields)
+    resources: dict[ResourceName, ResourceFields] = Field(
+        default_factory=dict, description="Units and softness of resources beside CPU and memory."
+    )
 
 
 def cluster_from(document: Document) -> Cluster:
@@ -128,12 +147,21 @@ def cluster_from(document: Document) -> Cluster:
         raise InputError(*findings)
     return Cluster(
         name=file.name,
-        types=tuple(MachineType(name, **f.model_dump()) for name, f in file.types.items()),
+        types=tuple(_machine_type(name, fields) for name, fields in file.types.items()),
         machines=tuple(machines),
         network=_network(file.network),
         headroom=file.headroom,
         worker_min_cpu_points=file.worker_min_cpu_points,
+        resources=tuple(
+            ResourceKind(name, fields.unit, fields.soft)
+            for name, fields in sorted(file.resources.items())
+        ),
     )
+
+
+def _machine_type(name: str, fields: TypeFields) -> MachineType:
+    values = fields.model_dump()
+    return MachineType(name, **(values | {"resources": tuple(sorted(fields.resources.items()))}))
 
 
 def _reference_findings(document: Document) -> Iterator[Finding]:
@@ -270,14 +298,23 @@ def cluster_to_dict(cluster: Cluster) -> dict[str, object]:
             )
         ],
     }
-    network = _network_dict(cluster.network)
-    return head | given(optional) | body | ({"network": network} if network else {})
+    last: dict[str, object] = {
+        "network": _network_dict(cluster.network),
+        "resources": {kind.name: _resource_dict(kind) for kind in cluster.resources},
+    }
+    return head | given(optional) | body | {key: value for key, value in last.items() if value}
+
+
+def _resource_dict(kind: ResourceKind) -> dict[str, object]:
+    return given({"unit": kind.unit or None, "soft": kind.soft or None})
 
 
 def _type_dict(kind: MachineType) -> dict[str, object]:
     default = asdict(MachineType(""))
-    fields = asdict(kind)
+    fields = asdict(kind) | {"resources": dict(kind.resources)}
     del fields["name"]
+    if not kind.resources:
+        del fields["resources"]
     always = ("cpu_points", "slots")
     return {k: v for k, v in fields.items() if k in always or v != default[k]}
 

@@ -27,6 +27,7 @@ from penstock.files.schema import (
     first_findings,
     no_such,
 )
+from penstock.files.storm_resources import generic_resources
 from penstock.files.topology_file import topology_from, topology_to_dict
 from penstock.files.yaml_reader import plain_scalar
 from penstock.model.topology import DEFAULT_STREAM, Component, Grouping, Kind, Stream, Topology
@@ -96,6 +97,7 @@ class _FluxConfig(_Lenient):
     onheap_mb: _Load | None = Field(None, alias="topology.component.resources.onheap.memory.mb")
     offheap_mb: _Load | None = Field(None, alias="topology.component.resources.offheap.memory.mb")
     cpu_points: _Load | None = Field(None, alias="topology.component.cpu.pcore.percent")
+    resources: dict[Name, _Load] | None = Field(None, alias="topology.component.resources.map")
 
 
 _NO_CONFIG = _FluxConfig.model_validate({})
@@ -271,6 +273,7 @@ def _component(fields: _FluxComponent, kind: Kind, config: _FluxConfig) -> Compo
         cpu_points=config.cpu_points if fields.cpuLoad is None else fields.cpuLoad,
         memory_mb=(onheap or 0.0) + (offheap or 0.0) if known else None,
         offheap_mb=offheap or 0.0,
+        resources=generic_resources(config.resources),
     )
 
 

@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, Field
 from penstock.files.contingency_fields import ContingencyFields, Slot
 from penstock.files.deployed_fields import DeployedFields
 from penstock.files.schema import Count, Name, Strict
+from penstock.model.plan import MachineLoad
 
 
 def _scalar(value: object) -> object:
@@ -88,6 +89,13 @@ class MachineLoadFields(Strict):
     cpu_points: Figure
     usable_cpu_points: Figure
     memory_mb: Figure | None = None
+    resources: dict[str, Figure] = Field(
+        default_factory=dict, description="What is used of resources beside CPU and memory."
+    )
+
+    def value(self) -> MachineLoad:
+        fields = self.model_dump() | {"resources": tuple(self.resources.items())}
+        return MachineLoad(**fields)
 
 
 class PredictedFields(Strict):

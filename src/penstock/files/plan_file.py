@@ -5,7 +5,7 @@ No times and no machine names of ours inside: the same inputs and seed give the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -41,7 +41,7 @@ from penstock.files.terms_file import terms_from, terms_to_dict
 from penstock.files.topology_file import given, topology_from, topology_to_dict
 from penstock.files.writer import fingerprint
 from penstock.model.placement import Placement
-from penstock.model.plan import MachineLoad, Plan, Prediction
+from penstock.model.plan import InstancePlace, Plan, Prediction
 from penstock.model.problem import Problem, build
 
 _SHARES_SUM_WITHIN = 1e-6
@@ -68,24 +68,10 @@ class PlanFile(FileModel):
     inputs: Inputs
 
 
-def problem_to_dict(problem: Problem) -> dict[str, Any]:
-    """A problem as the file of its plan has it, under ``inputs``."""
-    inputs = {
-        "topologies": [topology_to_dict(topology) for topology in problem.topologies],
-        "cluster": cluster_to_dict(problem.cluster),
-        "profile": profile_to_dict(problem.profile) if problem.profile else None,
-        "weighted": problem.weighted,
-        "given_counts": list(problem.given_counts) if problem.given_counts else None,
-    }
-    terms = problem.terms
-    return inputs if terms.is_empty else inputs | {"terms": terms_to_dict(terms)}
-
-
 def plan_to_dict(plan: Plan) -> dict[str, object]:
     """The plan as its file says it."""
-    inputs = problem_to_dict(plan.problem)
-    profile = inputs["profile"]
     deployed = [deployed_dict(d) for d in plan.deployed]
+    inputs = problem_to_dict(plan.problem)
     return {
         **PlanFile.FORMAT.head,
         "scheduler": {
@@ -93,41 +79,53 @@ def plan_to_dict(plan: Plan) -> dict[str, object]:
             "parameters": dict(plan.parameters),
             "seed": plan.seed,
         },
-        "made_from": {
-            "topologies": {t["name"]: fingerprint(t) for t in inputs["topologies"]},
-            "cluster": fingerprint(inputs["cluster"]),
-            "profile": fingerprint(profile) if profile else None,
-        },
+        "made_from": _fingerprints(inputs),
         "predicted": _predicted_dict(plan.predicted),
         "notes": list(plan.notes),
-        "topologies": _placed_dicts(plan.problem, plan.placement),
+        "topologies": _placed_dicts(plan),
         "if_lost": [contingency_dict(c) for c in plan.if_lost],
         **({"deployed": deployed} if deployed else {}),
         "inputs": inputs,
     }
 
 
-def _placed_dicts(problem: Problem, placement: Placement) -> list[dict[str, object]]:
-    names = [machine.name for machine in problem.cluster.machines]
-    starts = placement.starts(len(problem.components))
-    machine, slot = placement.machine.tolist(), placement.slot.tolist()
-    share: list[float] = placement.share.tolist()
+def problem_to_dict(problem: Problem) -> dict[str, Any]:
+    """All that a problem is made of, each part in its own format."""
+    terms = problem.terms
+    return {
+        "topologies": [topology_to_dict(t) for t in problem.topologies],
+        "cluster": cluster_to_dict(problem.cluster),
+        "profile": profile_to_dict(problem.profile) if problem.profile else None,
+        "weighted": problem.weighted,
+        "given_counts": list(problem.given_counts) if problem.given_counts else None,
+        **({} if terms.is_empty else {"terms": terms_to_dict(terms)}),
+    }
 
-    def instance(i: int) -> dict[str, object]:
-        place: dict[str, object] = {"machine": names[machine[i]], "slot": slot[i]}
-        return place if np.isnan(share[i]) else place | {"share": share[i]}
+
+def _fingerprints(inputs: Mapping[str, Any]) -> dict[str, object]:
+    return {
+        "topologies": {
+            topology["name"]: fingerprint(topology) for topology in inputs["topologies"]
+        },
+        "cluster": fingerprint(inputs["cluster"]),
+        "profile": fingerprint(inputs["profile"]) if inputs["profile"] else None,
+    }
+
+
+def _placed_dicts(plan: Plan) -> list[dict[str, object]]:
+    def instance(place: InstancePlace) -> dict[str, object]:
+        where: dict[str, object] = {"machine": place.machine, "slot": place.slot}
+        return where if place.share is None else where | {"share": place.share}
 
     return [
         {
             "name": topology.name,
             "components": {
-                component.name: [
-                    instance(i) for i in range(starts[first + c], starts[first + c + 1])
-                ]
-                for c, component in enumerate(topology.components)
+                component.name: [instance(i) for i in plan.places[topology.name, component.name]]
+                for component in topology.components
             },
         }
-        for topology, first in zip(problem.topologies, problem.first_component, strict=True)
+        for topology in plan.problem.topologies
     ]
 
 
@@ -148,7 +146,7 @@ def _predicted_dict(predicted: Prediction) -> dict[str, object]:
                 "cpu_points": load.cpu_points,
                 "usable_cpu_points": load.usable_cpu_points,
             }
-            | given({"memory_mb": load.memory_mb})
+            | given({"memory_mb": load.memory_mb, "resources": dict(load.resources) or None})
             for load in predicted.machines
         ],
         "violations": list(predicted.violations),
@@ -300,6 +298,6 @@ def _prediction(fields: PredictedFields) -> Prediction:
         bound_scale=fields.bound_scale,
         bound_kind=fields.bound_kind,
         proven_optimal=fields.proven_optimal,
-        machines=tuple(MachineLoad(**load.model_dump()) for load in fields.machines),
+        machines=tuple(load.value() for load in fields.machines),
         violations=tuple(fields.violations),
     )

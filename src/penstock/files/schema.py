@@ -34,6 +34,21 @@ Count = Annotated[int, Field(ge=1, le=1_000_000)]
 Fraction = Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)]
 
 
+#: Stated in fields of their own.
+_OWN_FIELDS = ("cpu_points", "memory_mb", "slots")
+
+
+def _not_a_field(name: str) -> str:
+    if name in _OWN_FIELDS:
+        raise ValueError("has a field of its own, beside resources")
+    return name
+
+
+#: What a machine has, or an instance asks for, of resources beside CPU and memory.
+ResourceName = Annotated[Name, AfterValidator(_not_a_field)]
+Amounts = dict[ResourceName, NotNegative]
+
+
 class Strict(BaseModel):
     """Nothing is guessed: unknown fields, wrong types, NaN and infinity are errors."""
 

@@ -10,8 +10,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from penstock.errors import Finding, InputError
 from penstock.files.document import Document, document_of, read_document
-from penstock.files.schema import Name, as_mapping, check, is_name, seen_as
+from penstock.files.schema import Name, NotNegative, as_mapping, check, is_name, seen_as
+from penstock.files.storm_resources import generic_resources
 from penstock.model.cluster import DEFAULT_SLOTS, Cluster, Machine, MachineType
+from penstock.model.resources import Quantities
 
 #: Storm's own defaults (defaults.yaml of 2.x).
 _DEFAULT_CPU = 400.0
@@ -33,6 +35,9 @@ class _SupervisorKeys(BaseModel):
     memory_mb: Annotated[float, Field(gt=0, allow_inf_nan=False)] = Field(
         _DEFAULT_MEMORY_MB, alias="supervisor.memory.capacity.mb"
     )
+    resources: Annotated[
+        dict[Name, NotNegative] | None, Field(alias="supervisor.resources.map")
+    ] = None
     ports: list[Annotated[int, Field(ge=1, le=65535)]] | None = Field(
         None, alias="supervisor.slots.ports"
     )
@@ -46,7 +51,7 @@ def cluster_from_storm_yaml(paths: Sequence[str | Path], name: str = "storm") ->
         raise InputError("no storm.yaml given")
     findings: list[Finding] = []
     machines: list[Machine] = []
-    types: dict[tuple[float, float, int, str], MachineType] = {}
+    types: dict[MachineType, None] = {}
     for path in paths:
         document = read_document(path)
         if document.value is None:  # all lines commented out: everything is Storm's default
@@ -57,7 +62,7 @@ def cluster_from_storm_yaml(paths: Sequence[str | Path], name: str = "storm") ->
             continue
         findings += _meta_findings(document, as_mapping(keys.meta))
         kind = _machine_type(keys)
-        types.setdefault((kind.cpu_points, kind.memory_mb or 0.0, kind.slots, kind.name), kind)
+        types[kind] = None
         machine = keys.host or _name_from(Path(path))
         meta = as_mapping(keys.meta)
         rack = rack_in(meta) or "rack-1"
@@ -65,13 +70,16 @@ def cluster_from_storm_yaml(paths: Sequence[str | Path], name: str = "storm") ->
             message = f'a second supervisor named "{machine}"; set storm.local.hostname'
             findings.append(Finding(message, str(path)))
         machines.append(Machine(machine, kind.name, rack=rack, host=keys.host or ""))
-    repeated = [t.name for t in types.values()]
+    repeated = [t.name for t in types]
     for type_name in sorted({n for n in repeated if repeated.count(n) > 1}):
-        message = f'machine type "{type_name}" has unequal CPU, memory or slots in different files'
+        message = (
+            f'machine type "{type_name}" has unequal CPU, memory, slots or resources in '
+            "different files"
+        )
         findings.append(Finding(message))
     if findings:
         raise InputError(*findings)
-    return Cluster(name, tuple(types.values()), tuple(machines))
+    return Cluster(name, tuple(types), tuple(machines))
 
 
 def _meta_findings(document: Document, meta: dict[str, Any]) -> list[Finding]:
@@ -86,20 +94,28 @@ def _meta_findings(document: Document, meta: dict[str, Any]) -> list[Finding]:
 
 def _machine_type(keys: _SupervisorKeys) -> MachineType:
     slots = DEFAULT_SLOTS if keys.ports is None else max(1, len(keys.ports))
-    return supervisor_type(keys.cpu, keys.memory_mb, slots, type_in(as_mapping(keys.meta)))
+    resources = generic_resources(keys.resources)
+    named = type_in(as_mapping(keys.meta))
+    return supervisor_type(keys.cpu, keys.memory_mb, slots, named, resources)
 
 
 def supervisor_type(
-    cpu_points: float, memory_mb: float, slots: int, name: str | None
+    cpu_points: float,
+    memory_mb: float,
+    slots: int,
+    name: str | None,
+    resources: Quantities = (),
 ) -> MachineType:
     """The type of a supervisor that offers this; without a name, called by what it offers."""
     made_up = f"cpu{cpu_points:g}-mem{memory_mb:g}-slots{slots}"
+    made_up += "".join(f"-{resource}{amount:g}" for resource, amount in resources)
     return MachineType(
         name=name or made_up,
         cpu_points=cpu_points,
         core_points=min(_POINTS_PER_CORE, cpu_points),
         memory_mb=memory_mb,
         slots=slots,
+        resources=resources,
     )
 
 

@@ -11,6 +11,7 @@ from penstock.errors import Finding, InputError, shown
 from penstock.files.document import LONGEST_NAME, Document
 from penstock.files.schema import (
     MANY_FINDINGS,
+    Amounts,
     Count,
     FileModel,
     Name,
@@ -37,6 +38,10 @@ class RequestsFields(Strict):
     cpu_points: NotNegative | None = Field(None, description="CPU points per instance.")
     memory_mb: NotNegative | None = Field(None, description="Memory per instance, all of it.")
     offheap_mb: NotNegative = Field(0.0, description="The part of memory_mb outside the heap.")
+    resources: Amounts = Field(
+        default_factory=dict,
+        description="Other resources per instance, by the names that the cluster uses: gpu: 1.",
+    )
 
 
 _NO_REQUESTS = RequestsFields(cpu_points=None, memory_mb=None, offheap_mb=0.0)
@@ -71,7 +76,7 @@ class ComponentFields(Strict):
     tasks: Count | None = Field(None, description="Storm: tasks, dealt to instances in ranges.")
     threads: Positive = Field(1.0, description="Cores one instance can keep busy.")
     share: NotNegative = Field(1.0, description="Spouts: part of the input, relative to others.")
-    requests: RequestsFields | None = Field(None, description="CPU and memory requests.")
+    requests: RequestsFields | None = Field(None, description="What an instance asks for.")
     selectivity: NotNegative = Field(1.0, description="Tuples out per tuple in (see fanout).")
     fanout: Literal["copy", "split"] | None = Field(
         None, description="copy: selectivity on each stream; split: divided among the streams."
@@ -177,6 +182,7 @@ def _component(name: str, fields: ComponentFields) -> Component:
         cpu_points=requests.cpu_points,
         memory_mb=requests.memory_mb,
         offheap_mb=requests.offheap_mb,
+        resources=tuple(sorted(requests.resources.items())),
     )
 
 
@@ -237,6 +243,7 @@ def _component_dict(component: Component) -> dict[str, object]:
             "cpu_points": component.cpu_points,
             "memory_mb": component.memory_mb,
             "offheap_mb": component.offheap_mb or None,
+            "resources": dict(component.resources) or None,
         }
     )
     return given(

@@ -7,27 +7,48 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 
-from penstock.model.arrays import FloatMatrix, FloatVector, IntVector, frozen
+from penstock.model.arrays import BoolVector, FloatMatrix, FloatVector, IntVector, frozen
+from penstock.model.resources import Quantities, ResourceKind
 
 #: Storm's own default number of supervisor slots.
 DEFAULT_SLOTS = 4
 
 
 class Hop(IntEnum):
-    """Where the other end of a stream is, nearest first. Also the network distance of SPEC 2b."""
+    """Where the other end of a stream is, nearest first: a position in arrays by network class.
 
-    SAME_PROCESS = 0
-    SAME_MACHINE = 1
-    SAME_RACK = 2
-    OTHER_RACK = 3
-    OTHER_REGION = 4
+    Each class has its network distance (SPEC 2b) and whether tuples pass network cards.
+    """
+
+    SAME_PROCESS = 0, 0.0, False
+    SAME_MACHINE = 1, 1.0, False
+    SAME_RACK = 2, 2.0, True
+    OTHER_RACK = 3, 3.0, True
+    #: Its latency depends on which two regions they are.
+    OTHER_REGION = 4, 4.0, True
+
+    distance: float
+    leaves_machine: bool
+
+    # Looking a class up by its position passes nothing else.
+    def __new__(cls, position: int, distance: float = 0.0, leaves_machine: bool = False) -> Self:
+        member = int.__new__(cls, position)
+        member._value_ = position
+        member.distance, member.leaves_machine = distance, leaves_machine
+        return member
 
     @property
     def label(self) -> str:
         return self.name.lower().replace("_", " ")
+
+
+#: Network distance of each class, and whether tuples pass network cards, shape (classes,).
+HOP_DISTANCE: FloatVector = frozen(np.array([hop.distance for hop in Hop]))
+LEAVES_MACHINE: BoolVector = frozen(np.array([hop.leaves_machine for hop in Hop]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +75,8 @@ class MachineType:
     cores: int | None = None
     ghz: float | None = None
     flops_per_cycle: float | None = None
+    #: What it has beside CPU and memory, sorted by name; none of what is not named.
+    resources: Quantities = ()
 
     @property
     def gflops(self) -> float | None:
@@ -108,6 +131,8 @@ class Cluster:
     headroom: float = 0.0
     #: Requests mode: a worker is charged at least this much CPU.
     worker_min_cpu_points: float = 0.0
+    #: Resources whose unit is stated or that are soft; others need no declaration.
+    resources: tuple[ResourceKind, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.machines:

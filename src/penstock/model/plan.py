@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
 from typing import TypeAlias
 
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
+from penstock.model.resources import Quantities
 
 Scalar: TypeAlias = str | int | float | bool | None
 #: Machine and slot of every instance, by component.
@@ -23,6 +26,8 @@ class MachineLoad:
     cpu_points: float
     usable_cpu_points: float
     memory_mb: float | None = None
+    #: What it holds of the other resources that it has or that its instances ask for.
+    resources: Quantities = ()
 
     @property
     def utilisation(self) -> float:
@@ -81,6 +86,16 @@ class Deployed:
     components: tuple[tuple[str, tuple[tuple[str, int], ...]], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class InstancePlace:
+    """Where one instance of a component runs."""
+
+    machine: str
+    slot: int
+    #: Its part of the component's input; ``None`` where that is divided evenly.
+    share: float | None = None
+
+
 @dataclass(frozen=True)
 class Plan:
     """A placement of a problem, self-contained: its file can be shown, simulated and applied."""
@@ -96,23 +111,39 @@ class Plan:
     #: What it was made from if that was a running cluster; applying it to another state is refused.
     deployed: tuple[Deployed, ...] = ()
 
+    @cached_property
+    def places(self) -> dict[tuple[str, str], tuple[InstancePlace, ...]]:
+        """Who runs where: the instances of each (topology, component), by number.
+
+        Every component of the problem is named; one that is not placed has none.
+        """
+        problem, placement = self.problem, self.placement
+        machines = [machine.name for machine in problem.cluster.machines]
+        columns = (placement.machine.tolist(), placement.slot.tolist(), placement.share.tolist())
+        instances = [
+            InstancePlace(machines[m], slot, None if share != share else share)  # NaN: evenly
+            for m, slot, share in zip(*columns, strict=True)
+        ]
+        spans = pairwise(placement.starts(len(problem.components)).tolist())
+        names = (
+            (problem.topologies[t].name, component.name)
+            for t, component in zip(problem.topology_of.tolist(), problem.components, strict=True)
+        )
+        return {
+            name: tuple(instances[start:end])
+            for name, (start, end) in zip(names, spans, strict=True)
+        }
+
+    def slots_of(self, topology: str) -> Places:
+        """Machine and slot of every instance of one topology, by component."""
+        return {
+            component: tuple((place.machine, place.slot) for place in places)
+            for (name, component), places in self.places.items()
+            if name == topology
+        }
+
     @property
     def not_placed(self) -> tuple[str, ...]:
         """Names of the topologies that have no instance in it."""
         placed = set(self.problem.topology_of[self.placement.component].tolist())
         return tuple(t.name for i, t in enumerate(self.problem.topologies) if i not in placed)
-
-    def places(self, topology: str) -> dict[str, tuple[tuple[str, int], ...]]:
-        """Machine and slot of every instance of one topology, by component."""
-        problem, placement = self.problem, self.placement
-        names = [machine.name for machine in problem.cluster.machines]
-        starts = placement.starts(len(problem.components))
-        index = [t.name for t in problem.topologies].index(topology)
-        first = problem.first_component[index]
-        return {
-            component.name: tuple(
-                (names[placement.machine[i]], int(placement.slot[i]))
-                for i in range(starts[first + c], starts[first + c + 1])
-            )
-            for c, component in enumerate(problem.topologies[index].components)
-        }

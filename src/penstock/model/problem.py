@@ -27,8 +27,14 @@ from penstock.model.cost_gaps import CostGaps
 from penstock.model.flat_stream import FlatStream, flatten
 from penstock.model.misfits import misfits
 from penstock.model.profile import Cost, Profile, StreamMeasure
+from penstock.model.resources import (
+    Quantities,
+    ResourceTable,
+    quantity_matrix,
+    resource_kinds,
+)
 from penstock.model.terms import Terms, check_terms
-from penstock.model.topology import EVEN, Component, Grouping, Kind, Topology
+from penstock.model.topology import Component, Kind, Topology
 
 #: Stands for "no limit" in integer arrays.
 UNLIMITED = np.iinfo(np.int64).max
@@ -153,6 +159,22 @@ class Problem:
         return frozen(np.maximum(np.nan_to_num(self.memory_mb) - offheap, 0.0))
 
     @cached_property
+    def resources(self) -> ResourceTable:
+        """What instances ask for and machines have of memory and of every resource named."""
+        cluster = self.cluster
+        asked = [component.resources for component in self.components]
+        offered = [kind.resources for kind in cluster.types]
+        kinds = resource_kinds(cluster.resources, [*asked, *offered])
+        nothing: list[Quantities] = []
+        return ResourceTable(
+            kinds=kinds,
+            request=quantity_matrix(kinds, np.nan_to_num(self.memory_mb), asked),
+            capacity_of_type=quantity_matrix(kinds, cluster.per_type("memory_mb", np.inf), offered),
+            worker_on_type=quantity_matrix(kinds, cluster.per_type("worker_memory_mb"), nothing),
+            type_of=cluster.type_of,
+        )
+
+    @cached_property
     def cpu_request(self) -> FloatVector:
         """CPU points asked for per instance, NaN where not declared, (components,)."""
         asked = [c.cpu_points for c in self.components]
@@ -209,24 +231,28 @@ class Problem:
     def visits(self) -> FloatVector:
         """Input of each component at scale 1 with one instance each, shape (components,).
 
-        The papers' visit ratio k[c], times the topology's demand. Only the ``all`` grouping makes
-        it depend on the instance counts.
+        The papers' visit ratio k[c], times the topology's demand. Only streams that
+        are copied make it depend on the instance counts.
         """
         total = self.spout_rate.copy()
         for c in self.order:
             for index in self.streams_from[c]:
                 stream = self.streams[index]
-                copies = 1
-                if stream.grouping is Grouping.ALL:
-                    copies = self.components[stream.target].tasks or 1
+                copies = self.copies(stream, 1)
                 total[stream.target] += total[c] * stream.selectivity * copies
         return frozen(total)
+
+    def copies(self, stream: FlatStream, instances: int) -> int:
+        """How often a tuple on the stream arrives, with so many instances of its target."""
+        if not stream.grouping.is_copied:
+            return 1
+        return self.components[stream.target].tasks or instances
 
     @cached_property
     def divides_evenly(self) -> bool:
         """Whether every stream gives each instance of its target the same, shares apart."""
         return all(c.tasks is None for c in self.components) and all(
-            stream.grouping in EVEN or (stream.grouping is Grouping.FIELDS and not stream.keys)
+            stream.grouping.is_even or (stream.grouping.is_keyed and not stream.keys)
             for stream in self.streams
         )
 

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import Flag, StrEnum, auto
 from functools import cached_property
 from graphlib import CycleError as GraphCycle
 from graphlib import TopologicalSorter
+from typing import Self
+
+from penstock.model.resources import Quantities
 
 
 class Kind(StrEnum):
@@ -23,24 +26,80 @@ class Kind(StrEnum):
     ACKER = "acker"
 
 
+class Trait(Flag):
+    """What the cost model and the schedulers must know of a grouping."""
+
+    #: Divided evenly unless a plan has shares.
+    EVEN = auto()
+    #: Gives way to the shares of a plan that has some.
+    FOLLOWS_SHARES = auto()
+    #: Tuples with one key go to one instance.
+    KEYED = auto()
+    #: Stays in the process where the target has an instance there.
+    LOCAL = auto()
+    #: Every task gets a copy of every tuple.
+    COPIED = auto()
+    #: One instance gets everything.
+    SINGLE = auto()
+    #: Any instance will do for any tuple.
+    ANY_INSTANCE = auto()
+
+
 class Grouping(StrEnum):
     """How a stream is divided among the instances of the component that subscribes to it."""
 
-    SHUFFLE = "shuffle"
-    FIELDS = "fields"
-    ALL = "all"
-    GLOBAL = "global"
-    LOCAL_OR_SHUFFLE = "local-or-shuffle"
-    WEIGHTED = "weighted"
-    DIRECT = "direct"
-    CUSTOM = "custom"
+    SHUFFLE = "shuffle", Trait.EVEN | Trait.FOLLOWS_SHARES | Trait.ANY_INSTANCE
+    FIELDS = "fields", Trait.KEYED
+    ALL = "all", Trait.COPIED
+    GLOBAL = "global", Trait.SINGLE
+    LOCAL_OR_SHUFFLE = "local-or-shuffle", Trait.LOCAL | Trait.ANY_INSTANCE
+    WEIGHTED = "weighted", Trait.EVEN | Trait.FOLLOWS_SHARES | Trait.ANY_INSTANCE
+    #: How direct and custom ones divide is not known from the topology; they are taken as even.
+    DIRECT = "direct", Trait.EVEN
+    CUSTOM = "custom", Trait.EVEN | Trait.ANY_INSTANCE
 
+    traits: Trait
 
-#: Groupings divided evenly unless a plan has shares. How direct and custom ones divide is not
-#: known from the topology; they are taken as even.
-EVEN = frozenset({Grouping.SHUFFLE, Grouping.WEIGHTED, Grouping.DIRECT, Grouping.CUSTOM})
-#: Groupings that give way to the shares of a plan that has some.
-FOLLOWS_SHARES = frozenset({Grouping.SHUFFLE, Grouping.WEIGHTED})
+    # Looking a grouping up by its name passes no traits.
+    def __new__(cls, name: str, traits: Trait = Trait(0)) -> Self:
+        member = str.__new__(cls, name)
+        member._value_ = name
+        member.traits = traits
+        return member
+
+    @property
+    def is_even(self) -> bool:
+        return Trait.EVEN in self.traits
+
+    @property
+    def follows_shares(self) -> bool:
+        return Trait.FOLLOWS_SHARES in self.traits
+
+    @property
+    def is_keyed(self) -> bool:
+        return Trait.KEYED in self.traits
+
+    @property
+    def is_local(self) -> bool:
+        return Trait.LOCAL in self.traits
+
+    @property
+    def is_copied(self) -> bool:
+        return Trait.COPIED in self.traits
+
+    @property
+    def is_single(self) -> bool:
+        return Trait.SINGLE in self.traits
+
+    @property
+    def suits_any_instance(self) -> bool:
+        return Trait.ANY_INSTANCE in self.traits
+
+    @property
+    def is_divided(self) -> bool:
+        """Whether a second instance takes something off the first."""
+        return not (self.is_copied or self.is_single)
+
 
 DEFAULT_STREAM = "default"
 
@@ -89,6 +148,8 @@ class Component:
     memory_mb: float | None = None
     #: The part of ``memory_mb`` outside the worker's heap.
     offheap_mb: float = 0.0
+    #: What it asks for beside CPU and memory, sorted by name.
+    resources: Quantities = ()
 
     @property
     def cost_row(self) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 
 from penstock.evaluate.assess import Assessment, assess
 from penstock.evaluate.capacity import ROUNDING_POINTS
-from penstock.evaluate.limits import cpu_requested, memory_used
+from penstock.evaluate.limits import cpu_requested, resources_used
 from penstock.model.arrays import FloatVector
 from penstock.model.outcome import Shortfall
 from penstock.model.placement import Placement
@@ -104,12 +104,12 @@ def _lacks(
     component = int(placement.component[instance])
     if _slot_on(problem, placement, instance, machine) is None:
         return Shortfall("slots", 1, 0, machine=name)
-    limit = cluster.types[kind].memory_mb
-    if limit is not None:
-        free = limit - float(memory_used(problem, placement)[machine])
-        needed = float(np.nan_to_num(problem.memory_mb)[component])
+    table = problem.resources
+    left = table.capacity[machine] - resources_used(problem, placement)[machine]
+    for r in np.flatnonzero(table.hard).tolist():
+        needed, free = float(table.request[component, r]), float(left[r])
         if needed > free + ROUNDING_POINTS:
-            return Shortfall("memory_mb", needed, max(free, 0.0), machine=name)
+            return Shortfall(table.names[r], needed, max(free, 0.0), machine=name)
     needed = float(cpu_on_type[kind])
     if not np.isfinite(needed):
         return Shortfall("profile", 1, 0, machine=name)

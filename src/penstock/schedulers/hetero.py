@@ -30,14 +30,12 @@ from penstock.model.arrays import BoolVector, FloatMatrix, FloatVector, IntMatri
 from penstock.model.outcome import Outcome, Shortfall
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
-from penstock.model.topology import Grouping
 from penstock.schedulers.base import Budget, Looks
 
 #: Instances added between two looks at whether that can help at all.
 _ASK_AGAIN = 100
 #: Points above what a machine has that no rounding explains.
 _SURELY = 1e-6
-_EVEN = frozenset({Grouping.SHUFFLE, Grouping.WEIGHTED, Grouping.FIELDS})
 
 
 @dataclass(frozen=True)
@@ -287,7 +285,8 @@ class _Assignment:
 
 
 def _notes(problem: Problem) -> tuple[str, ...]:
-    other = sorted({s.grouping.value for s in problem.streams if s.grouping not in _EVEN})
+    kinds = {stream.grouping for stream in problem.streams}
+    other = sorted(g.value for g in kinds if not (g.follows_shares or g.is_keyed))
     if not other:
         return ()
     return (f"hetero counts on even division; groupings {', '.join(other)} are not looked at",)

@@ -36,7 +36,7 @@ class Patterns:
     counts: IntMatrix
     #: Worker processes needed: one per topology present, shape (patterns,).
     workers: IntVector
-    #: Whether memory, heap and slots allow the pattern on each type, shape (patterns, types).
+    #: Whether resources, heap and slots allow the pattern on each type, shape (patterns, types).
     allowed: BoolVector
 
     @classmethod
@@ -173,7 +173,8 @@ def compositions(components: int, most: int) -> IntMatrix:
 
 def _allowed(problem: Problem, counts: IntMatrix, workers: IntVector) -> BoolVector:
     cluster = problem.cluster
-    memory = counts @ np.nan_to_num(problem.memory_mb)
+    table = problem.resources.only_hard
+    asked = table.total(counts)
     allowed = np.empty((len(counts), len(cluster.types)), dtype=np.bool_)
     fits_anywhere = np.ones(len(counts), dtype=np.bool_)
     for t, topology in enumerate(problem.topologies):
@@ -183,9 +184,9 @@ def _allowed(problem: Problem, counts: IntMatrix, workers: IntVector) -> BoolVec
             fits_anywhere &= heap <= topology.worker_max_heap_mb
     fits_anywhere &= _apart(problem, counts)
     for t, kind in enumerate(cluster.types):
-        limit = np.inf if kind.memory_mb is None else kind.memory_mb
-        needed = memory + kind.worker_memory_mb * workers
-        allowed[:, t] = fits_anywhere & (needed <= limit) & (workers <= kind.slots)
+        needed = asked + table.worker_on_type[t] * workers[:, None]
+        has_all = (needed <= table.capacity_of_type[t]).all(axis=1)
+        allowed[:, t] = fits_anywhere & has_all & (workers <= kind.slots)
     return allowed
 
 

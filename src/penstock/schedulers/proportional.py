@@ -25,16 +25,16 @@ from typing import ClassVar
 import numpy as np
 
 from penstock.errors import TooMuchWorkError
-from penstock.model.arrays import FloatVector, IntVector
+from penstock.evaluate.capacity import ROUNDING_POINTS
+from penstock.model.arrays import FloatMatrix, FloatVector, IntVector
 from penstock.model.outcome import Outcome
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
-from penstock.model.topology import FOLLOWS_SHARES, Grouping
+from penstock.model.resources import MEMORY
+from penstock.model.topology import Grouping
 from penstock.schedulers.base import Budget, Looks
 from penstock.schedulers.counts import topologies_by_priority
 from penstock.schedulers.room import Room, components_of
-
-_NOT_DIVIDED = frozenset({Grouping.ALL, Grouping.GLOBAL})
 
 
 @dataclass(frozen=True)
@@ -87,15 +87,13 @@ def _place(room: Room, topology: int) -> list[float]:
     problem = room.problem
     slots = {m: free[0] for m, free in enumerate(room.free_slots) if free}
     found: list[tuple[int, int, float]] = []
-    memory = (
-        room.memory - problem.cluster.per_type("worker_memory_mb", 0.0)[problem.cluster.type_of]
-    )
+    left = room.resources - problem.resources.worker
     for component in components_of(problem, topology):
-        counts = _counts(problem, component, slots, memory)
+        counts = _counts(problem, component, slots, left)
         if not counts.any():
-            room.refuse(topology, "machines with room", 1, 0)
+            _refuse(room, topology, component, left)
             return []
-        memory -= counts * np.nan_to_num(problem.memory_mb[component])
+        left -= counts[:, None] * problem.resources.request[component]
         speed = _speed(problem, _chain(problem, component))
         total = float(speed[counts > 0].sum())
         is_weighed = _follows(problem, component)
@@ -103,22 +101,36 @@ def _place(room: Room, topology: int) -> list[float]:
             each = speed[machine] / total / counts[machine] if is_weighed else np.nan
             found += [(component, machine, float(each))] * int(counts[machine])
     for machine in {machine for _, machine, _ in found}:
-        room.memory[machine] = memory[machine]
+        room.resources[machine] = left[machine]
         room.take((machine, slots[machine]))
     for component, machine, _ in found:
         room.put(component, (machine, slots[machine]))
     return [share for _, _, share in found]
 
 
+def _refuse(room: Room, topology: int, component: int, left: FloatMatrix) -> None:
+    """Say which resource is short; memory, as a matter of room, is not set apart from CPU."""
+    table = room.problem.resources
+    needed = np.broadcast_to(table.request[component], left.shape)
+    has_slot = np.array([bool(free) for free in room.free_slots])
+    scarcest = table.scarcest(needed, left, has_slot, ROUNDING_POINTS)
+    if scarcest is None or scarcest[1] == MEMORY:
+        room.refuse(topology, "machines with room", 1, 0)
+    else:
+        m, r = scarcest
+        room.refuse(topology, table.names[r], float(needed[m, r]), max(float(left[m, r]), 0.0))
+
+
 def _counts(
-    problem: Problem, component: int, slots: dict[int, int], memory: FloatVector
+    problem: Problem, component: int, slots: dict[int, int], left: FloatMatrix
 ) -> IntVector:
     """Instances on each machine, shape (machines,)."""
     cluster = problem.cluster
     has_slot = np.zeros(len(cluster.machines), dtype=bool)
     has_slot[list(slots)] = True
-    each = float(np.nan_to_num(problem.memory_mb[component]))
-    fit = np.full(len(memory), np.inf) if each <= 0 else np.floor(memory / each + 1e-9)
+    table, fit = problem.resources, np.full(len(left), np.inf)
+    for r in np.flatnonzero(table.hard & (table.request[component] > 0)).tolist():
+        fit = np.minimum(fit, np.floor(left[:, r] / table.request[component, r] + 1e-9))
     threads = problem.instance_points[component][cluster.type_of]
     full = np.ceil(cluster.usable_cpu / threads - 1e-9)
     wanted = np.where(has_slot, np.minimum(np.maximum(full, 1), fit), 0).astype(np.int64)
@@ -166,7 +178,7 @@ def _chain(problem: Problem, component: int) -> list[int]:
 def _goes_on_from(problem: Problem, component: int) -> int | None:
     """Whom a component takes all its tuples from, with nothing between them but a shuffle."""
     inputs = [s for s in problem.streams if s.target == component]
-    if len(inputs) != 1 or inputs[0].grouping not in FOLLOWS_SHARES or inputs[0].declared.fields:
+    if len(inputs) != 1 or not inputs[0].grouping.follows_shares or inputs[0].declared.fields:
         return None
     # Other numbers of instances are another division.
     ends = (inputs[0].source, component)
@@ -192,8 +204,8 @@ def _streams_to(problem: Problem, component: int) -> list[Grouping]:
 
 
 def _is_not_divided(problem: Problem, component: int) -> bool:
-    return any(grouping in _NOT_DIVIDED for grouping in _streams_to(problem, component))
+    return any(not grouping.is_divided for grouping in _streams_to(problem, component))
 
 
 def _follows(problem: Problem, component: int) -> bool:
-    return problem.weighted and all(g in FOLLOWS_SHARES for g in _streams_to(problem, component))
+    return problem.weighted and all(g.follows_shares for g in _streams_to(problem, component))

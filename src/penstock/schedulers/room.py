@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import numpy as np
-
-from penstock.model.arrays import FloatVector
+from penstock.model.arrays import FloatMatrix, FloatVector
 from penstock.model.outcome import Outcome, Shortfall
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
@@ -17,14 +15,15 @@ Worker = tuple[int, int]
 
 @dataclass
 class Room:
-    """Free slots, CPU and memory of every machine, and what has been placed so far."""
+    """Free slots, CPU and resources of every machine, and what has been placed so far."""
 
     problem: Problem
     #: Free slot numbers of each machine, ascending.
     free_slots: list[list[int]]
-    #: CPU points and MB left on each machine; CPU may go below zero, it is for scoring.
+    #: CPU points left on each machine, (M,); it may go below zero, it is for scoring.
     cpu: FloatVector
-    memory: FloatVector
+    #: What is left of every resource of the problem, shape (M, R).
+    resources: FloatMatrix
     placed: list[tuple[int, int, int]] = field(default_factory=list)
     shortfalls: list[Shortfall] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -39,7 +38,7 @@ class Room:
                 list(range(cluster.types[kind].slots)) for kind in cluster.type_of.tolist()
             ],
             cpu=cluster.usable_cpu.copy(),
-            memory=cluster.per_type("memory_mb", np.inf)[cluster.type_of],
+            resources=problem.resources.capacity.copy(),
         )
 
     def even_slots(self, machines: list[int] | None = None) -> list[Worker]:

@@ -10,14 +10,15 @@ A topology is placed whole or not at all. Cost: O(tasks x nodes).
 Where the paper is silent or vague: memory and CPU are divided by the largest node's, the weights
 come after that (network 10: its first property is that tasks which communicate have "the highest
 priority" to be close; with 1 it fills half-full nodes of other racks first); "most resources" is
-the sum of the two; network distance is 0 for the ref node, 1
-in its rack, 2 in another, 3 in another region, divided by 3; equal memory is enough (printed: more
-than needed); ties go to the first node. Which resources are hard is a parameter, as there. The text
-puts the first task on the ref node, Algorithm 4 only measures from it: we follow the algorithm. A
-component without a CPU request gets what it would use, on the cluster's mean machine, at the rate
-the upper bound allows. The paper says nothing of worker processes: a topology has one per node, and
-another where its heap would exceed ``worker_max_heap_mb``; a node without a free slot for it is no
-candidate. Components not reachable from a spout come last.
+their sum; network distance is 0 for the ref node, 1 in its rack, 2 in another, 3 in another region,
+divided by 3; equal memory is enough (printed: more than needed); ties go to the first node. Which
+of memory and CPU are hard is a parameter, as there. Other resources are further dimensions, weighed
+as memory is, and hard unless the cluster declares them soft. The text puts the first task on the
+ref node, Algorithm 4 only measures from it: we follow the algorithm. A component without a CPU
+request gets what it would use, on the cluster's mean machine, at the rate the upper bound allows.
+The paper says nothing of worker processes: a topology has one per node, and another where its heap
+would exceed ``worker_max_heap_mb``; a node without a free slot for it is no candidate. Components
+not reachable from a spout come last.
 """
 
 from __future__ import annotations
@@ -31,9 +32,11 @@ import numpy as np
 from penstock.errors import InputError
 from penstock.evaluate.bound import upper_bound
 from penstock.evaluate.capacity import ROUNDING_POINTS
-from penstock.model.arrays import BoolVector, FloatVector, IntVector
+from penstock.model.arrays import BoolVector, FloatMatrix, FloatVector
+from penstock.model.cluster import Hop
 from penstock.model.outcome import Outcome, Shortfall
 from penstock.model.problem import Problem
+from penstock.model.resources import MEMORY
 from penstock.model.topology import Kind
 from penstock.schedulers.base import Budget, Looks
 from penstock.schedulers.counts import required_counts, topologies_by_priority
@@ -51,7 +54,9 @@ class RStormScheduler:
     paper: ClassVar[str] = "Peng et al. 2015 (R-Storm), Algorithms 1 to 4"
     looks: ClassVar[Looks] = Looks(memory=True, network=True)
 
-    memory_weight: float = field(default=1.0, metadata={"help": "weight of memory"})
+    memory_weight: float = field(
+        default=1.0, metadata={"help": "weight of memory and resources beside CPU"}
+    )
     cpu_weight: float = field(default=1.0, metadata={"help": "weight of CPU"})
     network_weight: float = field(default=10.0, metadata={"help": "weight of network distance"})
     hard: str = field(
@@ -82,18 +87,21 @@ class RStormScheduler:
 
     def distances(
         self,
-        task_memory: float,
+        task_resources: FloatVector,
         task_cpu: float,
-        memory: FloatVector,
+        resources: FloatMatrix,
         cpu: FloatVector,
         network: FloatVector,
     ) -> FloatVector:
-        """Algorithm 4, DISTANCE, to every node; all arguments normalised, shape (machines,)."""
-        return np.sqrt(
-            self.memory_weight * (task_memory - memory) ** 2
-            + self.cpu_weight * (task_cpu - cpu) ** 2
-            + self.network_weight * network
-        )
+        """Algorithm 4, DISTANCE, to every node; all arguments normalised, shape (machines,).
+
+        Resources are memory and all others, shapes (R,) and (machines, R).
+        """
+        apart = (task_resources - resources) ** 2
+        distance = self.memory_weight * apart[:, MEMORY] + self.cpu_weight * (task_cpu - cpu) ** 2
+        for other in apart[:, MEMORY + 1 :].T:
+            distance += self.memory_weight * other
+        return np.asarray(np.sqrt(distance + self.network_weight * network))
 
 
 class _Packing:
@@ -107,15 +115,17 @@ class _Packing:
         self.room = room
         self.topology = topology
         self.request = cpu
-        self.memory_request = np.nan_to_num(problem.memory_mb)
+        self.table = problem.resources
         cluster = problem.cluster
         self.largest_cpu = float(cluster.usable_cpu.max())
-        limits = cluster.per_type("memory_mb", np.inf)
-        self.largest_memory = float(limits.max())
+        #: What a machine has most of each resource, shape (R,).
+        self.largest = self.table.capacity_of_type.max(axis=0)
+        #: Resources that must suffice, shape (R,).
+        self.hard = self.table.hard.copy()
+        self.hard[MEMORY] = "memory" in settings._hard
         self.cpu = room.cpu.copy()
-        self.memory = room.memory.copy()
+        self.left = room.resources.copy()
         self.slots_left = np.array([len(free) for free in room.free_slots])
-        self.worker_memory = cluster.per_type("worker_memory_mb")[cluster.type_of]
         self.worker_cpu = cluster.per_type("worker_cpu_points")[cluster.type_of]
         heap = problem.topologies[topology].worker_max_heap_mb
         self.most_heap = np.inf if heap is None else heap
@@ -132,38 +142,38 @@ class _Packing:
     def run(self, counts: tuple[int, ...]) -> None:
         problem = self.room.problem
         for component in _task_order(problem, self.topology, counts):
-            fits, memory, cpu = self._candidates(component)
+            fits, needed, cpu = self._candidates(component)
             if not fits.any():
-                self._refuse(component, memory, cpu)
+                self._refuse(component, needed, cpu)
                 return
             distance = self.settings.distances(
-                float(self._of_largest_memory(self.memory_request)[component]),
+                self._of_largest(self.table.request[component]),
                 float(self.request[component]) / self.largest_cpu,
-                self._of_largest_memory(self.memory),
+                self._of_largest(self.left),
                 self.cpu / self.largest_cpu,
                 self.network,
             )
-            self._place(component, int(np.argmin(np.where(fits, distance, np.inf))), memory, cpu)
+            self._place(component, int(np.argmin(np.where(fits, distance, np.inf))), needed, cpu)
         self._commit()
 
-    def _candidates(self, component: int) -> tuple[BoolVector, FloatVector, FloatVector]:
-        """Machines that can take a task, and the memory and CPU it would take from each."""
+    def _candidates(self, component: int) -> tuple[BoolVector, FloatMatrix, FloatVector]:
+        """Machines that can take a task, and the resources and CPU it would take from each."""
         heap = self.room.problem.onheap_mb[component]
         opens = (self.open_worker < 0) | (self.heap_left < heap - ROUNDING_POINTS)
-        memory = self.memory_request[component] + np.where(opens, self.worker_memory, 0.0)
+        worker = np.where(opens[:, None], self.table.worker, 0.0)
+        needed = self.table.request[component] + worker
         request = np.where(opens, 0.0, self.worker_request)
         charged = np.maximum(request + self.request[component], self.floor)
         before = np.where(opens, 0.0, np.maximum(self.worker_request, self.floor))
         cpu = charged - before + np.where(opens, self.worker_cpu, 0.0)
         fits = ~opens | (self.slots_left > 0)
         fits &= heap <= self.most_heap + ROUNDING_POINTS
-        if "memory" in self.settings._hard:
-            fits &= memory <= self.memory + ROUNDING_POINTS
+        fits &= (needed <= self.left + ROUNDING_POINTS)[:, self.hard].all(axis=1)
         if "cpu" in self.settings._hard:
             fits &= cpu <= self.cpu + ROUNDING_POINTS
-        return fits, memory, cpu
+        return fits, needed, cpu
 
-    def _place(self, component: int, machine: int, memory: FloatVector, cpu: FloatVector) -> None:
+    def _place(self, component: int, machine: int, needed: FloatMatrix, cpu: FloatVector) -> None:
         heap = float(self.room.problem.onheap_mb[component])
         if self.open_worker[machine] < 0 or self.heap_left[machine] < heap - ROUNDING_POINTS:
             self.open_worker[machine] += 1
@@ -172,7 +182,7 @@ class _Packing:
             self.worker_request[machine] = 0.0
         self.heap_left[machine] -= heap
         self.worker_request[machine] += self.request[component]
-        self.memory[machine] -= memory[machine]
+        self.left[machine] -= needed[machine]
         self.cpu[machine] -= cpu[machine]
         self.placed.append((component, machine, int(self.open_worker[machine])))
 
@@ -184,9 +194,9 @@ class _Packing:
             if slot in self.room.free_slots[machine]:
                 self.room.take((machine, slot))
             self.room.put(component, (machine, slot))
-        self.room.cpu, self.room.memory = self.cpu, self.memory
+        self.room.cpu, self.room.resources = self.cpu, self.left
 
-    def _refuse(self, component: int, memory: FloatVector, cpu: FloatVector) -> None:
+    def _refuse(self, component: int, asked: FloatMatrix, cpu: FloatVector) -> None:
         """Say what is missing on the machine that comes nearest to taking the task."""
         problem = self.room.problem
         lacking = {
@@ -196,8 +206,8 @@ class _Packing:
                 np.full(len(cpu), self.most_heap),
             ),
         }
-        if "memory" in self.settings._hard:
-            lacking["memory_mb"] = (memory, self.memory)
+        for r in np.flatnonzero(self.hard).tolist():
+            lacking[self.table.names[r]] = (asked[:, r], self.left[:, r])
         if "cpu" in self.settings._hard:
             lacking["cpu_points"] = (cpu, self.cpu)
         # How much of each need a machine cannot meet; the nearest lacks the least in all.
@@ -222,18 +232,19 @@ class _Packing:
     def _ref_node(self) -> int:
         """Algorithm 4, lines 6 to 9: the node with most left in the rack with most left."""
         cluster = self.room.problem.cluster
-        left = np.maximum(self.room.cpu, 0.0) / self.largest_cpu + self._of_largest_memory(
-            self.room.memory
-        )
+        resources = self._of_largest(self.room.resources)
+        left = np.maximum(self.room.cpu, 0.0) / self.largest_cpu + resources[:, MEMORY]
+        for other in resources[:, MEMORY + 1 :].T:
+            left += other
         racks = np.bincount(cluster.rack_of, weights=left, minlength=len(cluster.racks))
         in_rack = cluster.rack_of == int(np.argmax(racks))
         return int(np.argmax(np.where(in_rack, left, -np.inf)))
 
-    def _of_largest_memory(self, memory: FloatVector) -> FloatVector:
-        """Memory as a part of the largest node's; nothing where no node has a limit."""
-        if np.isinf(self.largest_memory):
-            return np.zeros_like(memory)
-        return memory / self.largest_memory
+    def _of_largest(self, resources: FloatMatrix | FloatVector) -> FloatMatrix:
+        """Resources as parts of the largest node's; nothing where no node has a limit, or any."""
+        limited = np.isfinite(self.largest) & (self.largest > 0)
+        largest = np.where(limited, self.largest, 1.0)
+        return np.where(limited, resources, 0.0) / largest
 
 
 def _cpu_requests(problem: Problem, counts: tuple[int, ...], room: Room) -> FloatVector:
@@ -284,8 +295,11 @@ def _breadth_first(problem: Problem, topology: int) -> list[int]:
 def _network_distance(problem: Problem, ref: int) -> FloatVector:
     """Distance of every machine from the ref node, 0 to 1, shape (machines,)."""
     cluster = problem.cluster
-    distance: IntVector = np.full(len(cluster.machines), 3)
-    distance[cluster.region_of == cluster.region_of[ref]] = 2
-    distance[cluster.rack_of == cluster.rack_of[ref]] = 1
-    distance[ref] = 0
-    return distance / 3.0
+    distance: FloatVector = np.full(len(cluster.machines), Hop.OTHER_REGION.distance)
+    distance[cluster.region_of == cluster.region_of[ref]] = Hop.OTHER_RACK.distance
+    distance[cluster.rack_of == cluster.rack_of[ref]] = Hop.SAME_RACK.distance
+    distance[ref] = Hop.SAME_MACHINE.distance
+    # Nearer than the machine itself nothing is: 0 there, 1 in another region.
+    return (distance - Hop.SAME_MACHINE.distance) / (
+        Hop.OTHER_REGION.distance - Hop.SAME_MACHINE.distance
+    )

@@ -37,16 +37,17 @@ def shortage(problem: Problem) -> Shortfall:
 
 
 def _lacking_total(problem: Problem) -> Shortfall | None:
-    """The first of slots, memory and, with costs, CPU of which the cluster has too little."""
+    """The first of slots, resources and, with costs, CPU of which the cluster has too little."""
     cluster = problem.cluster
     counts = np.array([count or 1 for count in problem.counts_asked], dtype=np.float64)
     if problem.has_costs:  # counts are a matter of choice
         counts = np.ones(len(counts))
     slots = float(cluster.per_type("slots")[cluster.type_of].sum())
-    memory = float(cluster.per_type("memory_mb", np.inf)[cluster.type_of].sum())
+    table = problem.resources.only_hard
+    asked, offered = table.total(counts), table.capacity.sum(axis=0)
     wanted = [
         ("slots", float(len(problem.topologies)), slots),
-        ("memory_mb", float(counts @ np.nan_to_num(problem.memory_mb)), memory),
+        *zip(table.names, asked.tolist(), offered.tolist(), strict=True),
     ]
     if problem.has_costs:
         needed = float(problem.met.min(axis=1).sum())

@@ -13,7 +13,7 @@ import numpy as np
 
 from penstock.model.arrays import FloatMatrix, FloatVector
 from penstock.model.problem import Problem
-from penstock.model.topology import Grouping, Topology
+from penstock.model.topology import Topology
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,7 @@ def traffic_between(problem: Problem, counts: Sequence[int]) -> ComponentTraffic
         rates = _rates(problem, topology, first)
         for stream in problem.streams:
             if first <= stream.source < first + len(topology.components):
-                copies = 1
-                if stream.grouping is Grouping.ALL:
-                    copies = problem.components[stream.target].tasks or counts[stream.target]
+                copies = problem.copies(stream, counts[stream.target])
                 sent = rates[stream.source - first] * stream.selectivity * copies
                 between[stream.source, stream.target] += sent
     return ComponentTraffic(between, "; ".join(notes))

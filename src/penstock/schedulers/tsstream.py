@@ -16,9 +16,9 @@ calculates the node selection method". Everything else is our choice:
 - Parts go, largest first, to the machine with the most CPU left that has a free slot. A part's size
   is the CPU its executors request; where not all request some, the CPU they use at the rate of the
   upper bound (the mean over machine types); without rates, their number.
-- Memory and a worker's largest heap are hard limits, and so is CPU where there are only requests. A
-  part that fits nowhere is cut again, beyond the workers asked for. One executor that fits nowhere
-  means that its topology is refused, whole. Topologies go by priority.
+- Memory, every other hard resource and a worker's largest heap are limits, and so is CPU where
+  there are only requests. A part that fits nowhere is cut again, beyond the workers asked for. One
+  executor that fits nowhere means that its topology is refused, whole. Topologies go by priority.
 
 Cost: O(components^3) per cut, O(machines) per part.
 """
@@ -145,28 +145,27 @@ class _Needs:
     """What one executor of each component needs, shape (components,)."""
 
     size: FloatVector
-    memory: FloatVector
     heap: FloatVector
     note: str
 
 
 def _needs(problem: Problem) -> _Needs:
-    memory, heap = np.nan_to_num(problem.memory_mb), problem.onheap_mb
+    heap = problem.onheap_mb
     if not np.isnan(problem.cpu_request).any():
-        return _Needs(problem.cpu_request, memory, heap, "parts sized by CPU requests")
+        return _Needs(problem.cpu_request, heap, "parts sized by CPU requests")
     ones = np.ones(len(problem.components))
     if not problem.has_rates:
-        return _Needs(ones, memory, heap, "parts sized by their executors: no rates, no requests")
+        return _Needs(ones, heap, "parts sized by their executors: no rates, no requests")
     scale = upper_bound(problem).scale
     if not np.isfinite(scale):
-        return _Needs(ones, memory, heap, "parts sized by their executors: tuples cost nothing")
+        return _Needs(ones, heap, "parts sized by their executors: tuples cost nothing")
     machines = problem.cluster.machines_per_type
     kinds = np.flatnonzero(machines)
     counts = np.array([count or 1 for count in problem.counts_asked], dtype=np.float64)
     each = problem.visits * scale / counts
     points = problem.met[:, kinds] + problem.e[:, kinds] * each[:, None]
     size = points @ machines[kinds] / machines.sum()
-    return _Needs(size, memory, heap, "parts sized by their CPU at the upper bound's rate")
+    return _Needs(size, heap, "parts sized by their CPU at the upper bound's rate")
 
 
 @dataclass
@@ -180,9 +179,8 @@ class _Placing:
 
     def place(self, whole: Part) -> None:
         """Place a topology's executors, all of them or none."""
-        cluster = self.room.problem.cluster
-        per_worker = cluster.per_type("worker_memory_mb")[cluster.type_of]
-        cpu, memory = self.room.cpu.copy(), self.room.memory.copy()
+        table = self.room.problem.resources
+        cpu, left = self.room.cpu.copy(), self.room.resources.copy()
         slots = np.array([len(free) for free in self.room.free_slots])
         waiting = [
             (-self._size(part), order, part)
@@ -193,24 +191,24 @@ class _Placing:
         placed: list[tuple[Part, int]] = []
         while waiting:
             size, _, part = heapq.heappop(waiting)
-            needed = self._sum(self.needs.memory, part) + per_worker
-            may = (slots > 0) & (needed <= memory + ROUNDING_POINTS) & self._heap_fits(part)
+            needed = self._requested(part) + table.worker
+            may = (slots > 0) & table.fits(needed, left, ROUNDING_POINTS) & self._heap_fits(part)
             if not self.room.problem.has_costs:
                 may &= -size <= cpu + ROUNDING_POINTS
             if may.any():
                 machine = int(np.argmax(np.where(may, cpu, -np.inf)))
                 slots[machine] -= 1
                 cpu[machine] += size
-                memory[machine] -= needed[machine]
+                left[machine] -= needed[machine]
                 placed.append((part, machine))
             elif sum(part.values()) > 1 and slots.sum() > len(waiting) + 1:
                 for half in self.graph.halves(part):
                     heapq.heappush(waiting, (-self._size(half), cuts, half))
                     cuts += 1
             else:
-                self._refuse(part, slots, cpu, memory - per_worker)
+                self._refuse(part, slots, cpu, left - table.worker)
                 return
-        self.room.cpu, self.room.memory = cpu, memory
+        self.room.cpu, self.room.resources = cpu, left
         self._commit(placed)
 
     def _commit(self, placed: list[tuple[Part, int]]) -> None:
@@ -241,11 +239,15 @@ class _Placing:
     def _sum(self, values: FloatVector, part: Part) -> float:
         return float(sum(values[component] * count for component, count in part.items()))
 
+    def _requested(self, part: Part) -> FloatVector:
+        """What a part asks for of each resource, shape (R,)."""
+        return np.array([self._sum(row, part) for row in self.room.problem.resources.request.T])
+
     def _heap_fits(self, part: Part) -> bool:
         most = self.room.problem.topologies[self.topology].worker_max_heap_mb
         return most is None or self._sum(self.needs.heap, part) <= most + ROUNDING_POINTS
 
-    def _refuse(self, part: Part, slots: IntVector, cpu: FloatVector, memory: FloatVector) -> None:
+    def _refuse(self, part: Part, slots: IntVector, cpu: FloatVector, left: FloatMatrix) -> None:
         """Say what a part that fits nowhere lacks."""
         graph = self.room.problem.topologies[self.topology]
         component = self.room.problem.components[next(iter(part))].name
@@ -254,16 +256,20 @@ class _Placing:
             shortfall = Shortfall(resource, needed, max(available, 0.0), graph.name, component)
             self.room.shortfalls.append(shortfall)
 
-        needed = self._sum(self.needs.memory, part)
-        has_slot = slots > 0
+        table, has_slot = self.room.problem.resources, slots > 0
         if not has_slot.any() or sum(part.values()) > 1:
             # With one more slot the part could be cut once more.
             self.room.refuse(self.topology, "slots", int(slots.sum()) + 1, int(slots.sum()))
-        elif not self._heap_fits(part):
+            return
+        if not self._heap_fits(part):
             heap = self._sum(self.needs.heap, part)
             refuse("memory_mb", heap, graph.worker_max_heap_mb or 0.0)
-        elif needed > memory[has_slot].max() + ROUNDING_POINTS:
-            refuse("memory_mb", needed, float(memory[has_slot].max()))
-        else:
-            fits = has_slot & (needed <= memory + ROUNDING_POINTS)
-            refuse("cpu_points", self._size(part), float(cpu[fits].max()))
+            return
+        needed = np.broadcast_to(self._requested(part), left.shape)
+        scarcest = table.scarcest(needed, left, has_slot, ROUNDING_POINTS)
+        if scarcest is not None:
+            m, r = scarcest
+            refuse(table.names[r], float(needed[m, r]), float(left[m, r]))
+            return
+        fits = has_slot & table.fits(needed, left, ROUNDING_POINTS)
+        refuse("cpu_points", self._size(part), float(cpu[fits].max()))

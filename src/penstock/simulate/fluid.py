@@ -28,7 +28,6 @@ from penstock.evaluate.rates import Flow, propagate, serve_locally
 from penstock.model.arrays import FloatVector, IntVector, sum_by
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
-from penstock.model.topology import Grouping
 from penstock.simulate.offered import offered_rates
 from penstock.simulate.samples import CounterSample, Samples
 from penstock.simulate.scenario import Down, Scenario, Slow, WhenFull
@@ -301,7 +300,7 @@ def _pipes(problem: Problem, placement: Placement) -> list[_Pipe]:
             flow,
             flow.sources,
             flow.targets,
-            flow.stream.grouping is Grouping.LOCAL_OR_SHUFFLE,
+            flow.stream.grouping.is_local,
             divide_evenly(
                 problem.components[flow.stream.target], flow.targets.stop - flow.targets.start
             ),

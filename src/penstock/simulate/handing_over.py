@@ -6,6 +6,7 @@ queue makes it wait, and with it everything behind it, back to the spouts, as in
 
 from __future__ import annotations
 
+from penstock.model.cluster import LEAVES_MACHINE, Hop
 from penstock.simulate.calendar import NEVER, send
 from penstock.simulate.compiled import compiled
 from penstock.simulate.generator import uniform
@@ -31,6 +32,8 @@ from penstock.simulate.tables import (
 )
 from penstock.simulate.tuples import free_node, new_node, present
 
+_OTHER_REGION = int(Hop.OTHER_REGION)
+_HOPS = len(Hop)
 _IDLE = int(Phase.IDLE)
 _FINISHED = int(Phase.FINISHED)
 _SENDING = int(Phase.SENDING)
@@ -207,13 +210,13 @@ def _travel(w, sender, n):
     hop_at(w.hops, hop).tuples += 1
     hop_at(w.hops, hop).bytes += stream.bytes
     arrives_s = w.now_s
-    if hop < 4:
-        delay_s = real_at(w.hop_s, node.stream * 5 + hop).value
+    if hop != _OTHER_REGION:
+        delay_s = real_at(w.hop_s, node.stream * _HOPS + hop).value
     else:
         a = machine_at(w.machines, instance_at(w.instances, sender).machine).region
         b = machine_at(w.machines, instance_at(w.instances, node.target).machine).region
         delay_s = real_at(w.region_s, (node.stream * w.region_count + a) * w.region_count + b).value
-    if hop >= 2 and stream.bytes > 0.0:
+    if LEAVES_MACHINE[hop] and stream.bytes > 0.0:
         here = machine_at(w.machines, instance_at(w.instances, sender).machine)
         if here.nic_bytes_per_s < NEVER:
             here.nic_out_free_s = (

@@ -18,7 +18,7 @@ from penstock.model.cluster import Hop
 from penstock.model.flat_stream import FlatStream
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
-from penstock.model.topology import FOLLOWS_SHARES, Grouping
+from penstock.model.topology import Grouping
 from penstock.simulate.records import (
     INSTANCE,
     MACHINE,
@@ -201,8 +201,8 @@ class _Divided:
 
     @property
     def is_shuffle(self) -> bool:
-        local = self.stream.grouping is Grouping.LOCAL_OR_SHUFFLE
-        return local or (self.stream.grouping is Grouping.SHUFFLE and not self.has_shares)
+        grouping = self.stream.grouping
+        return grouping.is_local or (grouping is Grouping.SHUFFLE and not self.has_shares)
 
     @property
     def has_shares(self) -> bool:
@@ -210,11 +210,11 @@ class _Divided:
 
     @property
     def choice(self) -> RouteChoice:
-        if self.stream.grouping is Grouping.ALL:
+        if self.stream.grouping.is_copied:
             return RouteChoice.ALL
-        if self.stream.grouping is Grouping.FIELDS:
+        if self.stream.grouping.is_keyed:
             return RouteChoice.RANDOM
-        follows = self.stream.grouping in FOLLOWS_SHARES and self.has_shares
+        follows = self.stream.grouping.follows_shares and self.has_shares
         return RouteChoice.SHARES if follows else RouteChoice.TURN
 
 
@@ -283,7 +283,7 @@ def _local_route(
     d: _Divided, worker: IntVector, sender: int, tables: _Tables, rng: np.random.Generator
 ) -> tuple[RouteChoice, int, int] | None:
     """Local-or-shuffle: the targets in the sender's process, where there are any."""
-    if d.stream.grouping is not Grouping.LOCAL_OR_SHUFFLE:
+    if not d.stream.grouping.is_local:
         return None
     near = worker[d.targets] == worker[sender]
     if not near.any():

@@ -14,6 +14,7 @@ from enum import IntEnum
 
 import numpy as np
 
+from penstock.model.cluster import Hop
 from penstock.simulate.compiled import compiled
 from penstock.simulate.generator import uniform
 from penstock.simulate.tables import instance_at, machine_at, route_at, target_at
@@ -37,6 +38,9 @@ class RouteChoice(IntEnum):
     LOAD_AWARE = 4
 
 
+_SAME_PROCESS, _SAME_MACHINE = int(Hop.SAME_PROCESS), int(Hop.SAME_MACHINE)
+_SAME_RACK, _OTHER_RACK = int(Hop.SAME_RACK), int(Hop.OTHER_RACK)
+_OTHER_REGION = int(Hop.OTHER_REGION)
 _TURN, _SHARES = int(RouteChoice.TURN), int(RouteChoice.SHARES)
 _LOAD_AWARE = int(RouteChoice.LOAD_AWARE)
 
@@ -72,16 +76,16 @@ def choose(w, r, row):
 
 @compiled
 def hop_class(w, a, b):
-    """0 same process, 1 machine, 2 rack, 3 region, 4 neither."""
+    """The network class of what one instance sends another."""
     one, other = instance_at(w.instances, a), instance_at(w.instances, b)
     if one.worker == other.worker:
-        return 0
+        return _SAME_PROCESS
     if one.machine == other.machine:
-        return 1
+        return _SAME_MACHINE
     here, there = machine_at(w.machines, one.machine), machine_at(w.machines, other.machine)
     if here.rack == there.rack:
-        return 2
-    return 3 if here.region == there.region else 4
+        return _SAME_RACK
+    return _OTHER_RACK if here.region == there.region else _OTHER_REGION
 
 
 @compiled

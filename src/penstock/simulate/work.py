@@ -15,7 +15,6 @@ from penstock.evaluate.capacity import Capacity, capacity
 from penstock.model.arrays import FloatVector
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
-from penstock.model.topology import Grouping
 from penstock.simulate.offered import offered_rates
 from penstock.simulate.patterns import most_steps
 from penstock.simulate.scenario import Scenario
@@ -151,9 +150,7 @@ def _most_put_out(problem: Problem, placement: Placement) -> float:
     counts = placement.counts(len(problem.components)).tolist()
     out = [0.0] * len(counts)
     for stream in problem.streams:
-        copies = 1
-        if stream.grouping is Grouping.ALL:
-            copies = problem.components[stream.target].tasks or counts[stream.target]
+        copies = problem.copies(stream, counts[stream.target])
         out[stream.source] += float(np.ceil(stream.selectivity)) * copies
     return 2.0 * max(out)
 

@@ -102,7 +102,7 @@ class _Hurting:
         plan = self._plan()
         self._place(plan)
         first, last = (m.name for m in (trial.lab.machines[0], trial.lab.machines[-1]))
-        planned = plan.places(trial.name)
+        planned = plan.slots_of(trial.name)
         self._hurt("a worker", lambda: kill_workers(trial.lab, first), planned)
         self._hurt("a supervisor with its workers", lambda: self._lose(last),
                    _without(plan, trial.name, last))  # fmt: skip
@@ -110,7 +110,7 @@ class _Hurting:
                    _without(plan, trial.name, last))  # fmt: skip
         plan = self._plan()
         self._place(plan)
-        planned = plan.places(trial.name)
+        planned = plan.slots_of(trial.name)
         self._hurt("Nimbus", lambda: self._restart("nimbus"), planned)
         self._hurt("ZooKeeper", lambda: self._restart("zookeeper"), planned)
         self._hurt("the plan file, in the middle of a write", self._cut_plan_file, planned)
@@ -201,8 +201,8 @@ class _Hurting:
         (deployed,) = self.trial.snapshot().deployed
         before = dict(deployed.components)
         plans = (self._plan(), self._plan(narrower=True))
-        other = next(p for p in plans if differences(p.places(self.trial.name), deployed))
-        planned = other.places(self.trial.name)
+        other = next(p for p in plans if differences(p.slots_of(self.trial.name), deployed))
+        planned = other.slots_of(self.trial.name)
         apply = _Apply(self.trial, other)
         title = f"penstock apply, {moment_s:g} s after it began"
         # Whichever of the two is in force: half of each would be wrong.
@@ -242,7 +242,7 @@ class _Apply:
 
 def _without(plan: Plan, topology: str, machine: str) -> Places:
     """The places of a plan when its contingency for a machine is followed."""
-    places = {name: list(found) for name, found in plan.places(topology).items()}
+    places = {name: list(found) for name, found in plan.slots_of(topology).items()}
     contingency = next(c for c in plan.if_lost if c.machine == machine)
     for label, index, target, slot in contingency.moves:
         places[label.rpartition("/")[2]][index] = (target, slot)

@@ -38,7 +38,7 @@ def wrong_placements(machines: str, plans: int, seed: int, repeats: int = 1) -> 
                     say(f"plan {number}: {error}")
                 trial.wait_until_running()
                 # Once more, with eyes other than the publisher's.
-                wrong += bool(trial.differs_from(plan.places(trial.name)))
+                wrong += bool(trial.differs_from(plan.slots_of(trial.name)))
                 if (number + 1) % _TELLS_EVERY == 0:
                     say(f"{number + 1} of {plans} plans, {wrong} wrong")
         yield float(wrong)

@@ -72,13 +72,13 @@ def _check_counts(
 def _check_limits(scheduler: type[Scheduler], problem: Problem, placement: Placement) -> None:
     assert slot_errors(problem, placement) == []
     if scheduler.looks.memory:
-        assert machines_over_memory(problem, placement) == []
+        assert machines_over(problem, placement) == []
 
 
 def _check_bound(problem: Problem, outcome: Outcome, placement: Placement) -> None:
     # The bound is for plans that carry all topologies and keep to the memory there is.
     whole = placement.counts(len(problem.components)).all()
-    if not (problem.has_rates and whole) or machines_over_memory(problem, placement):
+    if not (problem.has_rates and whole) or machines_over(problem, placement):
         return
     scale = assess(problem, placement).sustainable_scale
     assert scale <= upper_bound(problem).scale * (1 + _ROUNDING)
@@ -101,20 +101,26 @@ def slot_errors(problem: Problem, placement: Placement) -> list[str]:
     return beyond + shared
 
 
-def machines_over_memory(problem: Problem, placement: Placement) -> list[str]:
-    """Machines whose instances and worker processes need more memory than there is."""
+def machines_over(problem: Problem, placement: Placement) -> list[str]:
+    """Machines that need more memory, or more of another hard resource, than there is."""
     kinds = {kind.name: kind for kind in problem.cluster.types}
-    used: dict[int, float] = defaultdict(float)
+    soft = {kind.name for kind in problem.cluster.resources if kind.soft}
+    used: dict[int, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     workers: dict[int, set[int]] = defaultdict(set)
     rows = zip(placement.component, placement.machine, placement.slot, strict=True)
     for component, m, slot in rows:
-        used[int(m)] += float(np.nan_to_num(problem.memory_mb[component]))
+        used[int(m)]["memory"] += float(np.nan_to_num(problem.memory_mb[component]))
+        for name, amount in problem.components[component].resources:
+            used[int(m)][name] += amount
         workers[int(m)].add(int(slot))
     over = []
-    for m, instances_mb in used.items():
+    for m, amounts in used.items():
         machine = problem.cluster.machines[m]
         kind = kinds[machine.type]
-        total = instances_mb + kind.worker_memory_mb * len(workers[m])
-        if kind.memory_mb is not None and total > kind.memory_mb + _ROUNDING:
-            over.append(machine.name)
+        most = {"memory": np.inf if kind.memory_mb is None else kind.memory_mb}
+        most |= dict(kind.resources)
+        amounts["memory"] += kind.worker_memory_mb * len(workers[m])
+        for name, amount in amounts.items():
+            if name not in soft and amount > most.get(name, 0.0) + _ROUNDING:
+                over.append(machine.name)
     return over

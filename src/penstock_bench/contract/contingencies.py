@@ -180,6 +180,7 @@ def _broken(problem: Problem, placement: Placement, lost: str) -> Iterator[str]:
     reference = Reference(problem, placement)
     yield from slot_errors(problem, placement)
     yield from (f"{name} has too little memory" for name in reference.machines_over_memory())
+    yield from (f"{name} lacks a resource" for name in reference.machines_over_resources())
     yield from _heap_faults(problem, reference)
     yield from _count_faults(problem, placement)
     yield from _term_faults(problem, placement, lost)

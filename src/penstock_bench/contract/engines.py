@@ -131,7 +131,7 @@ class SnapshotContract(EngineContract):
         now = plan_in_force(taken)
         assert stale(now, taken) == []
         for deployed in taken.deployed:
-            assert differences(now.places(deployed.topology), deployed) == []
+            assert differences(now.slots_of(deployed.topology), deployed) == []
 
     def test_looking_changes_nothing(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         engine = self.cluster(tmp_path, monkeypatch)
@@ -269,4 +269,4 @@ def _publish(
 def _assert_in_force(plan: Plan, taken: Snapshot) -> None:
     running = {d.topology: d for d in taken.deployed}
     for topology in plan.problem.topologies:
-        assert differences(plan.places(topology.name), running[topology.name]) == []
+        assert differences(plan.slots_of(topology.name), running[topology.name]) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -104,6 +105,28 @@ def few_slots() -> Problem:
     return build(graphs, cluster(M1=1, every={"slots": 2}), nasiri_profile())
 
 
+def gpus(machines: int = 2) -> Problem:
+    """One component asks for a GPU per instance; only one type of machine has any, two each."""
+    graph = topology(
+        "a>b>c",
+        a={"instances": 2},
+        b={"instances": 2 * machines - 1, "resources": (("gpu", 1.0),)},
+        c={"instances": 4},
+    )
+    types: dict[str, Options] = {"M1": {"resources": (("gpu", 2.0),)}, "M2": {}}
+    costs = profile(a=0.1, b=0.4, c=0.2, met=1.0)
+    return build(graph, cluster(types=types, M1=machines, M2=machines), costs)
+
+
+def gpus_on_many_cores() -> Problem:
+    """The same where an instance is full long before its machine is."""
+    problem = gpus()
+    kinds = tuple(
+        replace(kind, cpu_points=400.0, core_points=100.0) for kind in problem.cluster.types
+    )
+    return replace(problem, cluster=replace(problem.cluster, types=kinds))
+
+
 WITH_RATES: dict[str, Callable[[], Problem]] = {
     **{
         f"{shape} on {machines}": partial(nasiri, shape, machines)
@@ -122,6 +145,9 @@ WITH_RATES: dict[str, Callable[[], Problem]] = {
     "free work": free_work,
     "too much": too_much,
     "few slots": few_slots,
+    "gpus": gpus,
+    "gpus on many cores": gpus_on_many_cores,
+    "gpus and weights": lambda: replace(gpus(), weighted=True),
 }
 
 
@@ -133,6 +159,15 @@ def requests_only() -> Problem:
     return build(graph, machines).with_counts([2, 4, 3])
 
 
+def gpu_requests() -> Problem:
+    """Nothing measured, and the GPUs just suffice: each must go to the one who asks for it."""
+    asks = {"cpu_points": 10.0, "memory_mb": 100.0, "instances": 4}
+    graph = topology("a>b>c", a=asks, b={**asks, "resources": (("gpu", 1.0),)}, c=asks)
+    types: dict[str, Options] = {"M1": {"resources": (("gpu", 2.0),)}, "M2": {}}
+    machines = cluster(types=types, M2=4, M1=2, every={"memory_mb": 2000.0})
+    return build(graph, machines).with_counts([4, 4, 4])
+
+
 def cycle() -> Problem:
     costs = profile(a=1.0, b=1.0, c=1.0)
     return build(topology("a>b>c>b"), cluster(M1=2), costs).with_counts([1, 2, 2])
@@ -142,6 +177,7 @@ LARGE = frozenset(name for name in WITH_RATES if name.endswith(("(10, 10, 10)", 
 
 WITHOUT_RATES: dict[str, Callable[[], Problem]] = {
     "requests only": requests_only,
+    "gpu requests": gpu_requests,
     "cycle": cycle,
 }
 

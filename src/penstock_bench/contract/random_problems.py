@@ -118,7 +118,7 @@ def _stream(dice: Dice, source: str, target: str, name: str = "default") -> Stre
     grouping = dice.maybe("groupings", dice.random.choice(list(Grouping)), Grouping.SHUFFLE)
     if dice.often("keys"):
         grouping = Grouping.FIELDS
-    by_key = grouping is Grouping.FIELDS
+    by_key = grouping.is_keyed
     factor = dice.random.choice([0.0, 0.5, dice.number(0, 10)])
     return Stream(
         source,

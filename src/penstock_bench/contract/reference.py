@@ -243,6 +243,19 @@ class Reference:
             if kind.memory_mb is not None and used > kind.memory_mb + _DUST
         ]
 
+    def machines_over_resources(self) -> list[str]:
+        """Machines that hold more than they have of a hard resource beside memory."""
+        soft = {kind.name for kind in self.problem.cluster.resources if kind.soft}
+        over = []
+        for machine, kind in self.machines:
+            left = dict(kind.resources)
+            for instance in self.instances:
+                for name, amount in instance.component.resources:
+                    if instance.machine is machine and name not in soft:
+                        left[name] = left.get(name, 0.0) - amount
+            over += [machine.name for amount in left.values() if amount < -_DUST]
+        return over
+
     def slot_errors(self) -> list[str]:
         """Slots that a machine does not have, and slots that two topologies share."""
         owners: dict[tuple[str, int], set[str]] = defaultdict(set)

@@ -201,7 +201,7 @@ def test_a_plan_for_one_topology_leaves_the_plan_of_another_in_force(storm, apar
     assert (kept["if_lost"], kept["deployed"]) == (was["if_lost"], was["deployed"])
     assert kept["inputs"]["cluster"]["machines"] == was["inputs"]["cluster"]["machines"]
     # It is still a plan file; and the next plan keeps it too.
-    assert load(storm.plan_file).places("flow") == apart.places("flow")
+    assert load(storm.plan_file).slots_of("flow") == apart.slots_of("flow")
     back = plan_of(storm, (0, 0, 0), (0, 0, 0), (1, 0, 0), (1, 0, 0))
     publisher(storm, []).publish(prepare(back, snapshot(storm)))
     assert json.loads(storm.plan_file.read_text())["kept"] == [kept]

@@ -19,6 +19,7 @@ from penstock.engines.storm.records import (
 )
 from penstock.engines.storm.snapshot import snapshot_of, without_ackers
 from penstock.errors import InputError
+from penstock.files.storm_resources import written_amounts
 from penstock.model.topology import Grouping, Kind
 from penstock_bench.data import data_folder
 
@@ -166,3 +167,30 @@ def test_the_recorded_answers_give_a_complete_snapshot(recorded):
     assert len(current.placement) == 23
     # lin3 in three workers, diamond in two.
     assert len(current.placement.workers) == 5
+
+
+def test_generic_resources_are_those_of_machines_and_components():
+    storm = FakeStorm(Path("plan.json"))
+    ask = storm.ask
+
+    def with_gpus(what, **fields):
+        answer = ask(what, **fields)
+        if what == "cluster":
+            answer["supervisors"][0]["resources"] = {"memory.mb": 4096.0, "gpu.count": 2.0}
+        if what == "topology":
+            # What a component says of itself stands in place of what its topology says.
+            answer["topology.component.resources.map"] = {"gpu.count": 1.0}
+            answer["components"]["work"]["resources"] = {"disk": 5.0, "onheap.memory.mb": 9.0}
+        return answer
+
+    storm.ask = with_gpus
+    seen = seen_by_nimbus(storm)
+    assert [machine.resources for machine in seen.machines][:1] == [(("gpu.count", 2.0),)]
+    resources = {c.name: c.resources for c in seen.topologies[0].components}
+    assert resources["src"] == (("gpu.count", 1.0),)
+    assert resources["work"] == (("disk", 5.0),)
+
+
+def test_the_ui_writes_amounts_into_a_text():
+    assert written_amounts("disk=40.0 gpu.count=2.0") == {"disk": 40.0, "gpu.count": 2.0}
+    assert written_amounts("") == written_amounts(None) == {}

@@ -6,7 +6,7 @@ from tests.builders import cluster, place, profile, topology
 from penstock.model.outcome import Outcome, Shortfall
 from penstock.model.problem import Problem, build
 from penstock.schedulers import get
-from penstock_bench.contract.checks import check, machines_over_memory, slot_errors
+from penstock_bench.contract.checks import check, machines_over, slot_errors
 
 
 def two() -> Problem:
@@ -47,7 +47,7 @@ def test_a_right_answer_passes_and_may_leave_a_topology_out_with_a_word():
 def test_memory_counts_for_those_that_look_at_it():
     problem = two()
     crowded = place(problem, *GOOD)
-    assert machines_over_memory(problem, crowded) == ["M1-1", "M1-2"]
+    assert machines_over(problem, crowded) == ["M1-1", "M1-2"]
     assert slot_errors(problem, crowded) == []
     with pytest.raises(AssertionError):
         check(get("tsstream"), problem, Outcome(crowded))

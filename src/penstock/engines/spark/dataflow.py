@@ -187,9 +187,9 @@ class Dataflow:
     def division(self, stream: Stream) -> tuple[Grouping, tuple[str, ...]]:
         """How a stream is divided: to a component with state, always by the state's key."""
         key = self.payloads.key(stream.target)
-        if stream.grouping in (Grouping.GLOBAL, Grouping.ALL):
+        if not stream.grouping.is_divided:
             return stream.grouping, ()
-        if stream.grouping is not Grouping.FIELDS and key is None:
+        if not stream.grouping.is_keyed and key is None:
             return Grouping.SHUFFLE, ()
         fields = (key,) if key is not None else tuple(stream.fields)
         columns = self.payloads.streams(stream.source)[stream.name].names

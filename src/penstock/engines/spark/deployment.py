@@ -64,21 +64,18 @@ class Deployment:
     @classmethod
     def of(cls, plan: Plan, topology: str, place_by: PlaceBy = PlaceBy.NOTHING) -> Deployment:
         """The part of a plan that one topology is."""
-        problem, placement = plan.problem, plan.placement
+        problem = plan.problem
         names = [t.name for t in problem.topologies]
         if topology not in names:
             raise InputError(f'the plan has no topology "{topology}"; it has {", ".join(names)}')
-        index = names.index(topology)
-        first, task = problem.first_component[index], 0
+        cluster, task = problem.cluster, 0
         found = {}
-        for c, component in enumerate(problem.topologies[index].components):
+        for component in problem.topologies[names.index(topology)].components:
             if component.kind is Kind.ACKER:
                 continue
-            mine = placement.component == first + c
-            machines = [problem.cluster.machines[m] for m in placement.machine[mine].tolist()]
-            share = placement.share[mine]
-            if np.isnan(share).all():
-                share = np.ones(len(machines))
+            places = plan.places[topology, component.name]
+            machines = [cluster.machines[cluster.machine_index[p.machine]] for p in places]
+            share = np.array([1.0 if p.share is None else p.share for p in places])
             instances = []
             for machine, part in zip(machines, (share / share.sum()).tolist(), strict=True):
                 place = {PlaceBy.TYPE: machine.type, PlaceBy.MACHINE: machine.name}.get(place_by)

@@ -34,11 +34,11 @@ class Division:
 
     def divided(self, rows: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
         """The rows for each instance that gets any, by its number."""
-        if self.grouping is Grouping.ALL:
+        if self.grouping.is_copied:
             yield from ((number, rows) for number in range(len(self.shares)))
-        elif self.grouping is Grouping.GLOBAL or len(self.shares) == 1:
+        elif self.grouping.is_single or len(self.shares) == 1:
             yield 0, rows
-        elif self.grouping is Grouping.FIELDS:
+        elif self.grouping.is_keyed:
             yield from self._by_key(rows)
         else:
             yield from self._cut(rows)

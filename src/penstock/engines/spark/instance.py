@@ -256,7 +256,7 @@ class _Run:
                 "keys": [
                     [target, *division.counted()]
                     for (_stream, target), (_packer, division) in mine.packers.items()
-                    if division.grouping is Grouping.FIELDS
+                    if division.grouping.is_keyed
                 ],
             }
             yield note(json.dumps(facts | here()))

@@ -15,11 +15,7 @@ from dataclasses import dataclass
 from penstock.engines.spark.deployment import Deployment
 from penstock.engines.spark.hashing import hash_of_int
 from penstock.errors import InputError
-from penstock.model.topology import Grouping, Kind, Stream, Topology
-
-#: Groupings that leave open which instance gets a tuple.
-_FREE = frozenset({Grouping.SHUFFLE, Grouping.WEIGHTED, Grouping.LOCAL_OR_SHUFFLE, Grouping.CUSTOM})
-
+from penstock.model.topology import Kind, Stream, Topology
 
 #: Shares that differ by less are the same, rounded differently.
 _SAME = 1e-6
@@ -104,7 +100,7 @@ def _order(topology: Topology, deployment: Deployment) -> list[str]:
 
 def _goes_on(inputs: list[Stream], name: str, deployment: Deployment) -> bool:
     """Whether a component can work in the tasks of the one before it."""
-    if len(inputs) != 1 or inputs[0].grouping not in _FREE:
+    if len(inputs) != 1 or not inputs[0].grouping.suits_any_instance:
         return False
     mine, before = (deployment.instances[c] for c in (name, inputs[0].source))
     if [(i.place, i.machine) for i in mine] != [(i.place, i.machine) for i in before]:

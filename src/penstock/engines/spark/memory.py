@@ -15,7 +15,6 @@ from penstock.engines.spark.dataflow import Dataflow
 from penstock.engines.spark.deployment import Deployment
 from penstock.engines.spark.instance import Remembered
 from penstock.engines.spark.keys import Hot, hot_now
-from penstock.model.topology import Grouping
 
 #: In the facts of a commit.
 STATE_FILES, HOT_KEYS = "state", "hot_keys"
@@ -92,7 +91,7 @@ class Memory:
 
     def _is_global(self, name: str) -> bool:
         streams = [s for s in self.flow.topology.streams if s.target == name]
-        return bool(streams) and all(s.grouping is Grouping.GLOBAL for s in streams)
+        return bool(streams) and all(s.grouping.is_single for s in streams)
 
 
 def _last(commits: Commits, fact: str) -> Mapping[str, Any]:

@@ -10,7 +10,6 @@ from penstock.model.topology import Grouping, Kind, Stream, Topology
 SCHEDULER = "proportional"
 #: Where the topology does not name the fields.
 _SOME_KEY = "key"
-_UNDIVIDED = frozenset({Grouping.ALL, Grouping.GLOBAL})
 
 
 def as_spark_runs_it(topology: Topology) -> Topology:
@@ -33,9 +32,9 @@ def as_spark_runs_it(topology: Topology) -> Topology:
 
 def _by_share(stream: Stream) -> Stream:
     # A weighted stream is divided by shares already, and by key where it names fields.
-    if stream.grouping in _UNDIVIDED or stream.grouping is Grouping.WEIGHTED:
+    if not stream.grouping.is_divided or stream.grouping is Grouping.WEIGHTED:
         return stream
     # Fields on a weighted stream say that it is divided anew, by key.
-    is_keyed = stream.grouping is Grouping.FIELDS
+    is_keyed = stream.grouping.is_keyed
     fields = (stream.fields or (_SOME_KEY,)) if is_keyed else ()
     return replace(stream, grouping=Grouping.WEIGHTED, fields=fields)

@@ -15,6 +15,7 @@ from penstock.engines.storm.records import (
     SupervisorRecord,
     TopologyRecord,
 )
+from penstock.files.storm_resources import COMPONENT_MAP, generic_resources
 from penstock.files.storm_yaml import rack_in, type_in
 
 _CPU, _MEMORY = "cpu.pcore.percent", "memory.mb"
@@ -84,6 +85,7 @@ def _machine(said: Mapping[str, Any], meta: Mapping[str, Any]) -> SupervisorReco
         type=type_in(meta),
         rack=rack_in(meta),
         blacklisted=bool(said["blacklisted"]),
+        resources=generic_resources(resources),
     )
 
 
@@ -134,6 +136,8 @@ def _component(name: str, said: Mapping[str, Any], topology: Mapping[str, Any]) 
             InputRecord(i["component"], i["stream"], i["grouping"], tuple(i.get("fields", ())))
             for i in sorted(said["inputs"], key=lambda i: (i["component"], i["stream"]))
         ),
+        # A component's own map stands in place of the topology's, as all its settings do.
+        resources=generic_resources(said.get("resources") or topology.get(COMPONENT_MAP)),
     )
 
 

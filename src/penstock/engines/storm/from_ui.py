@@ -23,6 +23,7 @@ from penstock.engines.storm.records import (
     TopologyRecord,
 )
 from penstock.errors import PenstockError
+from penstock.files.storm_resources import generic_resources, written_amounts
 
 _ANSWERS_WITHIN_S = 20.0
 _GROUPINGS = {
@@ -82,6 +83,7 @@ def _machine(said: Mapping[str, Any]) -> SupervisorRecord:
         cpu_points=float(said["totalCpu"]),
         memory_mb=float(said["totalMem"]),
         blacklisted=bool(said.get("blacklisted", False)),
+        resources=generic_resources(written_amounts(said.get("totalGenericResources"))),
     )
 
 
@@ -124,6 +126,7 @@ def _component(name: str, said: Mapping[str, Any], graph: Mapping[str, Any]) -> 
             InputRecord(i[":component"], i[":stream"], _GROUPINGS.get(i[":grouping"], "custom"))
             for i in graph.get(":inputs", ())
         ),
+        resources=generic_resources(written_amounts(said.get("requestedGenericResourcesComp"))),
     )
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from penstock.model.resources import Quantities
+
 
 @dataclass(frozen=True)
 class SupervisorRecord:
@@ -23,6 +25,7 @@ class SupervisorRecord:
     type: str | None = None
     rack: str | None = None
     blacklisted: bool = False
+    resources: Quantities = ()
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,7 @@ class ComponentRecord:
     memory_mb: float | None
     offheap_mb: float | None
     inputs: tuple[InputRecord, ...]
+    resources: Quantities = ()
 
 
 #: The setting that makes Storm's shuffle an even one. With Storm's default, false, tuples stay in

@@ -87,11 +87,14 @@ def _cluster(
     for machine in sorted(seen.machines, key=lambda m: names[m.id]):
         keys = (names[machine.id], machine.host, machine.id)
         given = next((machine_types[key] for key in keys if key in machine_types), machine.type)
-        kind = supervisor_type(machine.cpu_points, machine.memory_mb, machine.slots, given)
+        offers = (machine.cpu_points, machine.memory_mb, machine.slots)
+        kind = supervisor_type(*offers, given, machine.resources)
         if types.setdefault(kind.name, kind) != kind:
+            slots = f"{kind.slots} slots"
+            slots += "".join(f", {amount:g} {name}" for name, amount in kind.resources)
             message = (
-                f'machine type "{kind.name}" has unequal CPU, memory or slots: {keys[0]} offers '
-                f"{kind.cpu_points:g} points, {kind.memory_mb:g} MB, {kind.slots} slots"
+                f'machine type "{kind.name}" has unequal CPU, memory, slots or resources: '
+                f"{keys[0]} offers {kind.cpu_points:g} points, {kind.memory_mb:g} MB, {slots}"
             )
             findings.append(Finding(message, seen.source))
         host = machine.host if machine.host != keys[0] else ""
@@ -161,6 +164,7 @@ def _component(seen: ComponentRecord, counts: Mapping[str, int]) -> dict[str, li
         "cpu_points": seen.cpu_points,
         "memory_mb": seen.memory_mb,
         "offheap_mb": seen.offheap_mb or None,
+        "resources": dict(seen.resources) or None,
     }
     requests = {key: value for key, value in requests.items() if value is not None}
     fields: dict[str, object] = {

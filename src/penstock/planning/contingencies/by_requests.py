@@ -1,10 +1,11 @@
 """What becomes of a plan when a machine is lost and no rates are known: by requests alone.
 
 No instance starts or ends. Those of the lost machine move, the largest request first, each to the
-machine that then has the largest part of its CPU left; CPU may be overdrawn, memory, a worker's
-heap and slots may not. Where CPU is equal, often because none was asked for, the machine with the
-fewest instances for its size takes it. An instance that fits nowhere is in no move: the engine has
-to put it somewhere, and says so. One pass over the machines per instance in the plan.
+machine that then has the largest part of its CPU left; CPU may be overdrawn, memory and other
+hard resources, a worker's heap and slots may not. Where CPU is equal, often because none was asked
+for, the machine with the fewest instances for its size takes it. An instance that fits nowhere is
+in no move: the engine has to put it somewhere, and says so. One pass over the machines per instance
+in the plan.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ from itertools import count
 import numpy as np
 
 from penstock.evaluate.capacity import workers_per_machine
-from penstock.evaluate.limits import cpu_requested, memory_used
+from penstock.evaluate.limits import cpu_requested, resources_used
 from penstock.evaluate.rates import worker_keys
 from penstock.evaluate.terms import held_table
-from penstock.model.arrays import BoolVector, FloatVector, IntVector, sum_by
+from penstock.model.arrays import BoolVector, FloatMatrix, FloatVector, IntVector, sum_by
 from penstock.model.placement import Placement
 from penstock.model.plan import Contingency
 from penstock.model.problem import Problem
+from penstock.model.resources import MEMORY
 from penstock.schedulers.penstock.requests.free_capacity import DUST, FreeCapacity
 from penstock.schedulers.penstock.requests.topology_requests import LargestUnits
 
@@ -58,7 +60,10 @@ def _kinds_of_losses(problem: Problem, placement: Placement) -> int:
 def _ground_left(problem: Problem, placement: Placement) -> FreeCapacity:
     ground = FreeCapacity.of(problem)
     ground.cpu -= cpu_requested(problem, placement)
-    ground.memory -= memory_used(problem, placement)
+    used, others = resources_used(problem, placement), problem.resources.hard.copy()
+    others[MEMORY] = False
+    ground.memory -= used[:, MEMORY]
+    ground.others -= used[:, others]
     ground.slots -= workers_per_machine(problem, placement).astype(np.int64)
     return ground
 
@@ -103,22 +108,25 @@ class _Asked:
     #: The most heap its worker may have.
     most_heap: FloatVector
     topology: IntVector
-    #: The part of the largest machine's CPU or memory, whichever is more.
+    #: The part of the largest machine's CPU, memory or other resource, whichever is most.
     share: FloatVector
+    #: Hard resources beside memory, shape (components, resources).
+    others: FloatMatrix
 
     @classmethod
     def of(cls, problem: Problem) -> _Asked:
         cpu, memory = np.nan_to_num(problem.cpu_request), np.nan_to_num(problem.memory_mb)
         limits = [t.worker_max_heap_mb for t in problem.topologies]
         most_heap = np.array([np.inf if limit is None else limit for limit in limits])
-        sizes = LargestUnits.of(problem)
+        sizes, others = LargestUnits.of(problem), problem.resources.beyond_memory.request
         return cls(
             cpu,
             memory,
             problem.onheap_mb,
             most_heap[problem.topology_of],
             problem.topology_of,
-            np.maximum(cpu / sizes.machine_cpu, memory / sizes.machine_memory),
+            sizes.share(cpu, memory, others),
+            others,
         )
 
 
@@ -194,6 +202,7 @@ class _Rest:
         memory = asked.memory[component] + np.where(worker >= 0, 0.0, ground.worker_memory)
         may_start = (ground.slots > 0) & (heap <= most_heap + DUST)
         fits = self.allowed & ((worker >= 0) | may_start) & (memory <= ground.memory + DUST)
+        fits &= (asked.others[component] <= ground.others + DUST).all(axis=1)
         if not fits.any():
             return None
         cpu = self._charged(worker, float(asked.cpu[component]))
@@ -207,6 +216,7 @@ class _Rest:
         workers.heap[joined] += heap
         ground.cpu[machine] -= cpu[machine]
         ground.memory[machine] -= memory[machine]
+        ground.others[machine] -= asked.others[component]
         self.instances[machine] += 1
         return machine, int(workers.slot[joined])
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from penstock.evaluate.network import flow_tuples
 from penstock.evaluate.rates import Flow
-from penstock.model.cluster import Hop
+from penstock.model.cluster import LEAVES_MACHINE, Hop
 from penstock.model.flat_stream import FlatStream
 from penstock.model.problem import Problem
 from penstock.planning.numbers import rate
@@ -83,7 +83,7 @@ def _streams(found: Findings) -> list[_StreamLoad]:
     for stream in problem.streams:
         by_hop = classes.get(id(stream), np.zeros(len(Hop)))
         total = float(by_hop.sum())
-        remote = float(by_hop[Hop.SAME_RACK :].sum()) / total if total > 0 else None
+        remote = float(by_hop[LEAVES_MACHINE].sum()) / total if total > 0 else None
         rows.append(_StreamLoad(stream, total * found.plan.predicted.scale, remote))
     return rows
 

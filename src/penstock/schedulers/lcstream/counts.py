@@ -18,7 +18,6 @@ from penstock.evaluate.rates import visit_ratios
 from penstock.model.arrays import FloatVector
 from penstock.model.flat_stream import FlatStream
 from penstock.model.problem import Problem
-from penstock.model.topology import Grouping
 from penstock.schedulers.base import Budget
 
 #: A component that no count brings within the limits, because its keys are uneven, is still given
@@ -140,7 +139,7 @@ class Stations:
         return np.array([load(arrival, service) for arrival, service in pairs])
 
     def has_uneven_keys(self, component: int) -> bool:
-        return any(s.grouping is Grouping.FIELDS and s.keys for s in self._into[component])
+        return any(s.grouping.is_keyed and s.keys for s in self._into[component])
 
 
 def first_counts(stations: Stations, executor_cost: float, pool: int) -> list[int]:

@@ -42,8 +42,8 @@ class ServerLayout:
     #: CPU points a machine may be loaded to, and is loaded with at the operating rate.
     limit: FloatVector
     load: FloatVector
-    #: MB left, and heap of each topology's worker.
-    memory: FloatVector
+    #: What is left of each resource, (machines, resources), and heap of each topology's worker.
+    resources: FloatMatrix
     heap: FloatMatrix
     #: Executors of each topology.
     executors: FloatMatrix
@@ -64,7 +64,7 @@ class ServerLayout:
             ExecutorPool([rules.per_machine] * machines),
             limit=cluster.usable_cpu * rules.threshold,
             load=np.zeros(machines),
-            memory=cluster.per_type("memory_mb", np.inf)[cluster.type_of],
+            resources=problem.resources.capacity.copy(),
             heap=np.zeros((topologies, machines)),
             executors=np.zeros((topologies, machines)),
             sent=np.zeros((len(problem.streams), machines)),
@@ -97,7 +97,7 @@ class ServerLayout:
             self,
             pool=self.pool.copy(),
             load=self.load.copy(),
-            memory=self.memory.copy(),
+            resources=self.resources.copy(),
             heap=self.heap.copy(),
             executors=self.executors.copy(),
             sent=self.sent.copy(),
@@ -116,7 +116,7 @@ class ServerLayout:
         """Put one executor on the best machine that is allowed and has room for it."""
         needed = self.needed(component, i)
         room = self.limit - self.load
-        may = allowed & self.has_place(component) & self.has_memory(component)
+        may = allowed & self.has_place(component) & self.has_resources(component)
         # eq. (21): L_B < S; a machine over its threshold takes no part
         may &= needed <= room + ROUNDING_POINTS
         own = self.work.own_points(component, i)
@@ -142,7 +142,7 @@ class ServerLayout:
         topology = int(problem.topology_of[component])
         self.pool.take(machine)
         self.load[machine] += points
-        self.memory[machine] -= self.memory_needed(component)[machine]
+        self.resources[machine] -= self.resources_needed(component)[machine]
         self.heap[topology, machine] += problem.onheap_mb[component]
         self.executors[topology, machine] += 1
         for s in problem.streams_from[component]:
@@ -153,11 +153,9 @@ class ServerLayout:
 
     def clear(self, machine: int) -> list[tuple[int, int]]:
         """Take everything off a machine; the executors that were there."""
-        cluster = self.work.problem.cluster
         self.pool.release_all(machine)
         self.load[machine] = 0.0
-        full = cluster.per_type("memory_mb", np.inf)[cluster.type_of]
-        self.memory[machine] = full[machine]
+        self.resources[machine] = self.work.problem.resources.capacity[machine]
         for table in (self.heap, self.executors, self.sent, self.taken):
             table[:, machine] = 0.0
         gone = [(c, i) for c, on in enumerate(self.where) for i, m in enumerate(on) if m == machine]
@@ -243,20 +241,17 @@ class ServerLayout:
         own = open_workers[self.work.problem.topology_of[component]]
         return np.asarray(self.pool.has_free() & (own | (open_workers.sum(axis=0) < slots)))
 
-    def memory_needed(self, component: int) -> FloatVector:
-        """MB one more executor would take on each machine, shape (machines,)."""
-        problem = self.work.problem
-        cluster = problem.cluster
-        own = self.work.memory_mb[component]
-        worker = cluster.per_type("worker_memory_mb")[cluster.type_of]
+    def resources_needed(self, component: int) -> FloatMatrix:
+        """What one more executor would take on each machine, shape (machines, resources)."""
+        problem, table = self.work.problem, self.work.problem.resources
         opening = self.executors[problem.topology_of[component]] == 0
-        return np.asarray(own + worker * opening)
+        return np.asarray(table.request[component] + table.worker * opening[:, None])
 
-    def has_memory(self, component: int) -> BoolVector:
-        """Machines with the memory, and workers with the heap, for one more executor."""
-        problem = self.work.problem
+    def has_resources(self, component: int) -> BoolVector:
+        """Machines with the resources, and workers with the heap, for one more executor."""
+        problem, needed = self.work.problem, self.resources_needed(component)
         topology = int(problem.topology_of[component])
-        fits = self.memory_needed(component) <= self.memory + ROUNDING_POINTS
+        fits = problem.resources.fits(needed, self.resources, ROUNDING_POINTS)
         most = problem.topologies[topology].worker_max_heap_mb
         if most is not None:
             heap = self.heap[topology] + problem.onheap_mb[component]

@@ -75,15 +75,16 @@ def shortfall(layout: ServerLayout, component: int, i: int) -> Shortfall:
     may = layout.has_place(component)
     if not may.any():
         return short("slots", 1, 0)
-    if not (may & layout.has_memory(component)).any():
-        mb = layout.memory_needed(component)
-        machine = best(layout.memory - mb)
-        if mb[machine] > layout.memory[machine]:
-            return short("memory_mb", float(mb[machine]), float(layout.memory[machine]))
+    if not (may & layout.has_resources(component)).any():
+        table, asked = problem.resources, layout.resources_needed(component)
+        scarcest = table.scarcest(asked, layout.resources, may, ROUNDING_POINTS)
+        if scarcest is not None:
+            m, r = scarcest
+            return short(table.names[r], float(asked[m, r]), float(layout.resources[m, r]))
         # There is memory, but every worker's heap is full.
         heap = layout.heap[topology] + problem.onheap_mb[component]
         return short("memory_mb", float(heap[best(-heap)]), graph.worker_max_heap_mb or 0.0)
-    may = may & layout.has_memory(component)
+    may = may & layout.has_resources(component)
     own, most = work.own_points(component, i), layout.most_points(component)
     if not (may & (own <= most + ROUNDING_POINTS)).any():
         machine = best(most - own)

@@ -22,9 +22,10 @@ Where the paper is silent or at odds with itself:
 - Executors too large for what is left on any one machine, while there is room enough in all, are
   made smaller: their component gets a fifth more, at least one.
 - Executors are placed all components in step, so that each machine gets the same part of each.
-- A thread that would be more than full is refused like a machine over its threshold. Memory is a
-  hard limit; the paper does not mention it. One worker per machine and topology; topologies by
-  priority, each whole or not at all. Merging of packets is left to the engine.
+- A thread that would be more than full is refused like a machine over its threshold. Memory and
+  other hard resources are limits; the paper does not mention them. One worker per machine and
+  topology; topologies by priority, each whole or not at all. Merging of packets is left to the
+  engine.
 
 Cost: O(machines * streams) per executor placed, times the steps the rate is lowered.
 """
@@ -42,7 +43,6 @@ from penstock.evaluate.queues import load as load_of
 from penstock.evaluate.queues import mean_queue, mean_wait, mm1_queue, mm1_wait, mmc_wait
 from penstock.model.outcome import Outcome, Shortfall
 from penstock.model.problem import Problem
-from penstock.model.topology import Grouping
 from penstock.schedulers.base import Budget, Looks
 from penstock.schedulers.counts import topologies_by_priority
 from penstock.schedulers.lcstream.counts import (
@@ -58,8 +58,6 @@ from penstock.schedulers.lcstream.place import place_topology
 from penstock.schedulers.lcstream.sleep import Saved, save_energy
 from penstock.schedulers.lcstream.work import ExecutorWork
 
-#: Shortfalls that a lower rate may mend.
-_OF_THE_RATE = frozenset({"cpu_points", "memory_mb"})
 #: The rate is lowered by this factor down to half of the first one, then halved.
 _STEP = 0.95
 #: What a look at a component costs, in looks at a machine.
@@ -185,9 +183,11 @@ class LcStreamScheduler:
         """The first rate at which L and W hold and everything is placed, else the nearest to it."""
         scales = [wanted.scale] if wanted.declared else _lower_and_lower(wanted.scale)
         first = self._first_within_limits(problem, scales, rounds)
+        # At a lower rate there are fewer executors, which ask for less.
+        of_the_rate = {"cpu_points", *problem.resources.names}
         best = tried = self._try(problem, scales[first], rounds)
         for scale in scales[first + 1 :]:
-            mendable = any(missing.resource in _OF_THE_RATE for missing in tried.missing)
+            mendable = any(missing.resource in of_the_rate for missing in tried.missing)
             if not mendable or rounds.spent():
                 break
             tried = self._try(problem, scale, rounds)
@@ -317,7 +317,7 @@ def _sleep_notes(layout: ServerLayout, saved: Saved | None) -> list[str]:
 def _division_notes(layout: ServerLayout) -> list[str]:
     """Streams that are divided otherwise than planned, and whether that breaks a limit."""
     problem = layout.work.problem
-    if all(stream.grouping is not Grouping.LOCAL_OR_SHUFFLE for stream in problem.streams):
+    if not any(stream.grouping.is_local for stream in problem.streams):
         return []
     over = "" if layout.within_limits() else "; so divided, a machine or thread is over its limit"
     return [f"lcstream takes local-or-shuffle as shuffle{over}"]

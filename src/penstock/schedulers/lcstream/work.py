@@ -72,11 +72,6 @@ class ExecutorWork:
     def e_remote(self) -> FloatMatrix:
         return self.problem.e_remote[:, self.problem.cluster.type_of]
 
-    @cached_property
-    def memory_mb(self) -> tuple[float, ...]:
-        """Memory of one executor of each component, 0 where unknown."""
-        return tuple(np.nan_to_num(self.problem.memory_mb).tolist())
-
     def order(self, topology: int) -> list[tuple[int, int]]:
         """(component, executor) pairs: all components in step, sources before their targets.
 

@@ -16,11 +16,9 @@ from penstock.evaluate.terms import held_table
 from penstock.model.arrays import BoolVector, FloatMatrix, FloatVector, IntMatrix, IntVector
 from penstock.model.placement import Placement
 from penstock.model.problem import UNLIMITED, Problem
-from penstock.model.topology import FOLLOWS_SHARES, Grouping
+from penstock.model.topology import Grouping
 from penstock.schedulers.packing import Patterns
 
-#: Groupings under which a second instance takes nothing off the first.
-_NOT_DIVIDED = frozenset({Grouping.ALL, Grouping.GLOBAL})
 #: Instances of at least this part of a machine are as wide as the machine.
 _NEARLY_ALL = 0.999
 
@@ -141,7 +139,7 @@ def most_on_a_machine(problem: Problem) -> float:
 
 def may_weigh(problem: Problem) -> bool:
     """Whether shares are allowed and every stream would follow them."""
-    return problem.weighted and all(s.grouping in FOLLOWS_SHARES for s in problem.streams)
+    return problem.weighted and all(s.grouping.follows_shares for s in problem.streams)
 
 
 def is_seen_whole(problem: Problem) -> bool:
@@ -219,4 +217,5 @@ def cannot_divide(problem: Problem) -> BoolVector:
     into: list[list[Grouping]] = [[] for _ in problem.components]
     for stream in problem.streams:
         into[stream.target].append(stream.grouping)
-    return np.array([bool(kinds) and set(kinds) <= _NOT_DIVIDED for kinds in into], dtype=np.bool_)
+    undivided = [bool(kinds) and not any(g.is_divided for g in kinds) for kinds in into]
+    return np.array(undivided, dtype=np.bool_)

@@ -120,15 +120,8 @@ def _stretches_as_planned(windows: DataFrame, measurable: Sequence[Receipt]) -> 
 
 def instances(plan: Plan) -> Counter[tuple[str, str, str]]:
     """How many instances of (topology, component) a machine has."""
-    problem, placement = plan.problem, plan.placement
-    pairs = zip(placement.component.tolist(), placement.machine.tolist(), strict=True)
     return Counter(
-        (
-            problem.topologies[problem.topology_of[c]].name,
-            problem.components[c].name,
-            problem.cluster.machines[m].name,
-        )
-        for c, m in pairs
+        (*component, place.machine) for component, places in plan.places.items() for place in places
     )
 
 

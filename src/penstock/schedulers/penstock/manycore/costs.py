@@ -17,7 +17,6 @@ from penstock.model.arrays import BoolVector, FloatMatrix, FloatVector, sum_by
 from penstock.model.cluster import Cluster
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
-from penstock.model.topology import FOLLOWS_SHARES, Grouping
 
 #: Weight of a machine that takes no part, in averages over machines.
 _UNUSED = 1e-9
@@ -82,7 +81,7 @@ def _by_type(cluster: Cluster, rows: FloatMatrix) -> FloatMatrix:
 def _may_weigh(problem: Problem, *, weighted: bool) -> BoolVector:
     follows = np.full(len(problem.components), weighted)
     for stream in problem.streams:
-        follows[stream.target] &= stream.grouping in FOLLOWS_SHARES
+        follows[stream.target] &= stream.grouping.follows_shares
     return follows
 
 
@@ -97,7 +96,7 @@ def _movement(problem: Problem, parts: FloatMatrix) -> tuple[FloatMatrix, FloatM
         a, b = stream.source, stream.target
         arriving = problem.visits[a] * stream.selectivity / max(problem.visits[b], 1e-300)
         leaves, comes = 1.0 - parts[b], 1.0 - parts[a]
-        if stream.grouping is Grouping.LOCAL_OR_SHUFFLE:
+        if stream.grouping.is_local:
             leaves = comes = np.where((parts[a] > 0) & (parts[b] > 0), 0.0, 1.0)
         points[a] += remote[a] * stream.selectivity * leaves
         points[b] += remote[b] * arriving * comes

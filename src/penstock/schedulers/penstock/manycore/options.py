@@ -12,7 +12,6 @@ import numpy as np
 from penstock.evaluate.division import hottest_buckets
 from penstock.model.arrays import FloatVector, IntVector
 from penstock.model.problem import UNLIMITED
-from penstock.model.topology import Grouping
 from penstock.schedulers.penstock.ground import cannot_divide
 from penstock.schedulers.penstock.manycore.costs import Costs
 from penstock.schedulers.penstock.manycore.sizes import SizeClasses, size_classes
@@ -39,7 +38,7 @@ class Options:
         #: Components whose instances differ by the keys that they get, shape (C,).
         self.keyed = np.zeros(len(self.most), dtype=np.bool_)
         for stream in self.problem.streams:
-            self.keyed[stream.target] |= stream.grouping is Grouping.FIELDS and bool(stream.keys)
+            self.keyed[stream.target] |= stream.grouping.is_keyed and bool(stream.keys)
         self._estimates = {c: self._estimate(c) for c in np.flatnonzero(self.keyed).tolist()}
 
     def classes(self, c: int, count: int) -> SizeClasses:
@@ -99,7 +98,7 @@ class Options:
             if stream.target != c:
                 continue
             flow = problem.visits[stream.source] * stream.selectivity
-            if stream.grouping is not Grouping.FIELDS or not stream.keys:
+            if not stream.grouping.is_keyed or not stream.keys:
                 even += flow
                 continue
             hashes, weights = hottest_buckets(stream.keys, stream.key_skew, _HOTTEST)

@@ -24,7 +24,6 @@ from penstock.evaluate.terms import held_table
 from penstock.model.arrays import BoolMatrix, BoolVector, FloatMatrix, FloatVector, IntVector
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
-from penstock.model.topology import Grouping
 
 _STEPS = 40
 #: How far a part may move at once, first and last, and how that changes with a good and a bad step.
@@ -32,8 +31,6 @@ _TRUST, _LEAST_TRUST = 0.3, 1e-3
 _FARTHER, _NEARER = 1.5, 1.0 / 3.0
 #: A step that gains less is the last.
 _BETTER = 1.0 - 1e-5
-#: Groupings whose tuples stay wherever they can, or go everywhere: parts do not decide what moves.
-_NOT_BY_PARTS = frozenset({Grouping.LOCAL_OR_SHUFFLE, Grouping.ALL})
 
 
 @dataclass(frozen=True)
@@ -103,7 +100,8 @@ class PartsProgramme:
     @classmethod
     def _of(cls, problem: Problem, **parts: np.ndarray) -> PartsProgramme:
         cluster = problem.cluster
-        streams = [s for s in problem.streams if s.grouping not in _NOT_BY_PARTS]
+        # What stays wherever it can, or goes everywhere, does not move by parts.
+        streams = [s for s in problem.streams if not (s.grouping.is_local or s.grouping.is_copied)]
         flow = np.array([problem.visits[s.source] * s.selectivity for s in streams])
         card = cluster.per_type("nic_mbps", np.inf) * BYTES_PER_MEGABIT
         return cls(

@@ -51,6 +51,7 @@ class TopologyWorkers:
         self.rack, self.region = free.rack[self.machine], free.region[self.machine]
         self.cpu, self.memory = np.array(requests.cpu), np.array(requests.memory)
         self.heap = np.array(requests.heap)
+        self.others = np.array(requests.others)
         self.self_joined = np.diag(requests.joined)
         self.own_cpu = free.worker_cpu[self.machine]
         self.own_memory = free.worker_memory[self.machine]
@@ -99,6 +100,7 @@ class TopologyWorkers:
         fits = self.heap_used + self.heap[component] <= self.requests.most_heap + DUST
         fits &= more - freed <= free.cpu[self.machine] + DUST
         fits &= memory <= free.memory[self.machine] + DUST
+        fits &= same | (self.others[component] <= free.others[self.machine] + DUST).all(axis=1)
         fits &= self.busy | (free.slots[self.machine] > 0)
         fits[source] = False
         gains = np.where(fits, gain, -np.inf)
@@ -149,6 +151,9 @@ class TopologyWorkers:
         elsewhere = (more <= free.cpu[there] + DUST) & (less <= free.cpu[home] + DUST)
         elsewhere &= memory <= free.memory[there] + DUST
         elsewhere &= -memory <= free.memory[home] + DUST
+        others = self.others[c] - self.others[backs]
+        elsewhere &= (others <= free.others[there] + DUST).all(axis=1)
+        elsewhere &= (-others <= free.others[home] + DUST).all(axis=1)
         return np.asarray(fits & np.where(same[rows], together, elsewhere))
 
     def apply(self, step: ExecutorExchange) -> None:
@@ -179,6 +184,7 @@ class TopologyWorkers:
         after = self._uses(row)
         free.cpu[machine] -= after[0] - before[0]
         free.memory[machine] -= after[1] - before[1]
+        free.others[machine] -= sign * self.others[component]
         free.slots[machine] -= after[2] - before[2]
 
     def _uses(self, row: int) -> tuple[float, float, int]:

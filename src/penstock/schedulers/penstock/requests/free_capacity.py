@@ -8,7 +8,7 @@ from math import ceil
 import numpy as np
 
 from penstock.evaluate.capacity import ROUNDING_POINTS
-from penstock.model.arrays import FloatVector, IntVector
+from penstock.model.arrays import FloatMatrix, FloatVector, IntVector
 from penstock.model.problem import Problem
 from penstock.schedulers.penstock.requests.topology_requests import TopologyRequests
 
@@ -29,6 +29,8 @@ class FilledMachine:
     cpu: float
     memory: float
     slots: int
+    #: What is left of the hard resources beside memory.
+    others: tuple[float, ...] = ()
 
     @property
     def executors(self) -> int:
@@ -48,6 +50,8 @@ class FreeCapacity:
     worker_memory: FloatVector
     machine_cpu: FloatVector
     machine_memory: FloatVector
+    #: What is left of the hard resources beside memory, shape (machines, resources).
+    others: FloatMatrix
     #: A worker is charged at least this much CPU.
     floor: float
 
@@ -70,18 +74,24 @@ class FreeCapacity:
             worker_memory=per_machine("worker_memory_mb"),
             machine_cpu=cluster.usable_cpu,
             machine_memory=memory,
+            others=problem.resources.beyond_memory.capacity.copy(),
             floor=cluster.worker_min_cpu_points,
         )
 
     def copy(self) -> FreeCapacity:
         """The same room, to be used up separately."""
         return replace(
-            self, cpu=self.cpu.copy(), memory=self.memory.copy(), slots=self.slots.copy()
+            self,
+            cpu=self.cpu.copy(),
+            memory=self.memory.copy(),
+            slots=self.slots.copy(),
+            others=self.others.copy(),
         )
 
     def take(self, step: FilledMachine) -> None:
         self.cpu[step.machine] = step.cpu
         self.memory[step.machine] = step.memory
+        self.others[step.machine] = step.others
         self.slots[step.machine] = step.slots
 
 
@@ -138,7 +148,9 @@ class UnplacedExecutors:
         placed_memory = self._total(requests.memory) - rest._total(requests.memory)
         return max(placed_cpu / max(cpu, 1e-12), placed_memory / max(memory, 1e-12))
 
-    def large_that_fit(self, cpu: FloatVector, memory: FloatVector) -> FloatVector:
+    def large_that_fit(
+        self, cpu: FloatVector, memory: FloatVector, others: FloatMatrix
+    ) -> FloatVector:
         """How many large executors each machine holds, by the largest of them."""
         if not self._large:
             return np.zeros(len(cpu))
@@ -146,7 +158,10 @@ class UnplacedExecutors:
         c = max(self._large, key=lambda large: requests.share[large])
         by_cpu = (cpu + DUST) / max(requests.cpu[c], 1e-12)
         by_memory = (memory + DUST) / max(requests.memory[c], 1e-12)
-        return np.minimum(np.floor(np.minimum(by_cpu, by_memory)), self.counts[c])
+        most = np.minimum(by_cpu, by_memory)
+        for asked, left in zip(requests.others[c], others.T, strict=True):
+            most = np.minimum(most, (left + DUST) / max(asked, 1e-12))
+        return np.minimum(np.floor(most), self.counts[c])
 
 
 def fill(
@@ -166,6 +181,7 @@ def fill(
         free.floor,
         float(free.worker_cpu[machine]),
         float(free.worker_memory[machine]),
+        free.others[machine].tolist(),
     )
     slots = int(free.slots[machine])
     workers: list[list[int]] = []
@@ -175,7 +191,8 @@ def fill(
             break
         workers.append(worker)
     cpu, memory = room.cpu + cpu_reserve, room.memory + memory_reserve
-    return FilledMachine(left.requests, machine, workers, cpu, memory, slots - len(workers))
+    still_free, others = slots - len(workers), tuple(room.others)
+    return FilledMachine(left.requests, machine, workers, cpu, memory, still_free, others)
 
 
 @dataclass
@@ -187,6 +204,7 @@ class _Room:
     floor: float
     worker_cpu: float
     worker_memory: float
+    others: list[float]
 
     def next_worker(self, left: UnplacedExecutors) -> list[int]:
         """The components of one more worker's executors; empty if none fits."""
@@ -205,6 +223,7 @@ class _Room:
                     if counts[c]
                     and heap + of_heap[c] <= most_heap
                     and of_memory[c] <= memory + DUST
+                    and self._has_others(requests.others[c])
                     and max(requested + of_cpu[c], floor) - charged <= cpu + DUST
                 ]
                 if not fitting:
@@ -215,6 +234,10 @@ class _Room:
                 requested += of_cpu[c]
                 heap += of_heap[c]
                 memory -= of_memory[c]
+                self.others = [
+                    left - asked
+                    for left, asked in zip(self.others, requests.others[c], strict=True)
+                ]
                 cpu -= max(requested, floor) - charged
                 charged = max(requested, floor)
             # A group goes on in the next worker; only what completes one shares it with others.
@@ -223,6 +246,9 @@ class _Room:
         if held:
             self.cpu, self.memory = cpu, memory
         return held
+
+    def _has_others(self, asked: tuple[float, ...]) -> bool:
+        return all(a <= left + DUST for a, left in zip(asked, self.others, strict=True))
 
 
 def _next_component(requests: TopologyRequests, counts: list[int], fitting: list[int]) -> int:

@@ -212,7 +212,9 @@ class Packing:
         free = self.free
         cpu, memory, _ = left.needs(free.floor)
         room = np.minimum(_times(free.cpu[machines], cpu), _times(free.memory[machines], memory))
-        large = left.large_that_fit(free.cpu[machines], free.memory[machines])
+        large = left.large_that_fit(
+            free.cpu[machines], free.memory[machines], free.others[machines]
+        )
         return machines[np.lexsort((-room, -large))]
 
     def _missing(self, left: UnplacedExecutors) -> Shortfall:
@@ -233,6 +235,11 @@ class Packing:
                 everywhere * requests.most_heap,
             ),
         }
+        names = self.problem.resources.beyond_memory.names
+        for name, asked, left_of in zip(
+            names, requests.others[component], free.others.T, strict=True
+        ):
+            lacking[name] = (everywhere * asked, left_of)
         lack = {
             resource: np.maximum(needed - offered - ROUNDING_POINTS, 0) / np.maximum(needed, 1e-12)
             for resource, (needed, offered) in lacking.items()

@@ -20,7 +20,7 @@ from math import ceil
 import numpy as np
 
 from penstock.evaluate.network import pair_hops
-from penstock.model.cluster import Hop
+from penstock.model.cluster import HOP_DISTANCE, Hop
 from penstock.model.outcome import Outcome
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
@@ -79,7 +79,7 @@ def mean_distance(problem: Problem, placement: Placement) -> float:
     """Mean network distance of connected executor pairs; 0 where there is none."""
     hops = pair_hops(problem, placement)
     pairs = float(hops.sum())
-    return float(hops @ np.arange(len(Hop))) / pairs if pairs else 0.0
+    return float(hops @ HOP_DISTANCE) / pairs if pairs else 0.0
 
 
 class _Search:
@@ -154,7 +154,7 @@ class _Search:
         """Less is better: the topologies refused, then machines and distance as weighed."""
         # Same rack, where most pairs end up, counts as much as the fewest machines.
         weighed = (1 - self.nearness) * candidate.machines / self.fewest.machines
-        weighed += self.nearness * candidate.distance / Hop.SAME_RACK
+        weighed += self.nearness * candidate.distance / Hop.SAME_RACK.distance
         return self._refusals(candidate), weighed, candidate.distance, candidate.machines
 
     def _refusals(self, candidate: PackingCandidate) -> tuple[int, ...]:

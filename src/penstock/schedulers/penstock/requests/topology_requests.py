@@ -46,6 +46,8 @@ class TopologyRequests:
     total_cpu: float
     total_memory: float
     groups: tuple[tuple[int, ...], ...]
+    #: Hard resources beside memory that one executor of each component asks for.
+    others: tuple[tuple[float, ...], ...]
 
     @property
     def largest_share(self) -> float:
@@ -60,6 +62,15 @@ class LargestUnits:
     machine_memory: float
     rack_cpu: float
     rack_memory: float
+    #: Most of each hard resource beside memory, shape (resources,).
+    machine_others: FloatVector
+
+    def share(self, cpu: FloatVector, memory: FloatVector, others: FloatMatrix) -> FloatVector:
+        """The part of the largest machine that each executor takes, by what it takes most of."""
+        share = np.maximum(cpu / self.machine_cpu, memory / self.machine_memory)
+        for asked, most in zip(others.T, self.machine_others.tolist(), strict=True):
+            share = np.maximum(share, asked / most if most else np.sign(asked))
+        return share
 
     @classmethod
     def of(cls, problem: Problem) -> LargestUnits:
@@ -71,6 +82,7 @@ class LargestUnits:
             float(memory.max()),
             float(np.bincount(cluster.rack_of, weights=cpu).max()),
             float(np.bincount(cluster.rack_of, weights=memory).max()),
+            problem.resources.beyond_memory.capacity_of_type.max(axis=0),
         )
 
 
@@ -98,6 +110,7 @@ def _demand(
     cpu = np.nan_to_num(problem.cpu_request)[own]
     memory = np.nan_to_num(problem.memory_mb)[own]
     heap = problem.onheap_mb[own]
+    others = problem.resources.beyond_memory.request[own]
     most_heap = np.inf if declared.worker_max_heap_mb is None else declared.worker_max_heap_mb
     joined = np.zeros((len(own), len(own)))
     for a, b in streams:
@@ -124,12 +137,13 @@ def _demand(
         tuple(memory.tolist()),
         tuple(heap.tolist()),
         most_heap,
-        tuple(np.maximum(cpu / sizes.machine_cpu, memory / sizes.machine_memory).tolist()),
+        tuple(sizes.share(cpu, memory, others).tolist()),
         joined,
         float(within.sum()),
         total_cpu,
         float(count @ memory),
         _groups(within, parts[parts.sum(axis=1) > 1.0]),
+        tuple(map(tuple, others.tolist())),
     )
 
 

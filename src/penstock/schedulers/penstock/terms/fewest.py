@@ -152,7 +152,7 @@ def choose_machines(
     right = np.append(right, -1.0)
     for rows, each in (
         (programme.cpu_rows, programme.cpu_per_machine),
-        (programme.memory_rows, programme.memory_per_machine),
+        *programme.resource_rows,
     ):
         for t in range(types):
             matrix[rows.start + t, 2 * pairs + t] = -each[t]

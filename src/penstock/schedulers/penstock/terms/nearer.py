@@ -168,9 +168,11 @@ class _Exchange:
     def _distance(self, a: IntVector, b: IntVector) -> FloatMatrix:
         cluster = self.problem.cluster
         rack, region = cluster.rack_of, cluster.region_of
-        far = np.where(rack[a][:, None] == rack[b][None, :], Hop.SAME_RACK, Hop.OTHER_RACK)
-        far = np.where(region[a][:, None] == region[b][None, :], far, Hop.OTHER_REGION)
-        return np.where(a[:, None] == b[None, :], float(Hop.SAME_PROCESS), far).astype(np.float64)
+        far = np.where(
+            rack[a][:, None] == rack[b][None, :], Hop.SAME_RACK.distance, Hop.OTHER_RACK.distance
+        )
+        far = np.where(region[a][:, None] == region[b][None, :], far, Hop.OTHER_REGION.distance)
+        return np.where(a[:, None] == b[None, :], Hop.SAME_PROCESS.distance, far)
 
 
 def _pull_between(problem: Problem, totals: IntVector) -> FloatMatrix:

@@ -121,7 +121,8 @@ final class Answers {
                 "topology.version", "topology.workers", "topology.priority", "topology.worker.max.heap.size.mb",
                 "topology.acker.executors", "topology.component.resources.onheap.memory.mb",
                 "topology.component.resources.offheap.memory.mb", "topology.component.cpu.pcore.percent",
-                "topology.disable.loadaware.messaging", "topology.blobstore.map", WeightedGrouping.FILE)) {
+                "topology.component.resources.map", "topology.disable.loadaware.messaging",
+                "topology.blobstore.map", WeightedGrouping.FILE)) {
             answer.put(name, settings.get(name));
         }
         answer.put("components", components);
@@ -144,6 +145,7 @@ final class Answers {
         component.put("cpu_points", settings.get("topology.component.cpu.pcore.percent"));
         component.put("onheap_mb", settings.get("topology.component.resources.onheap.memory.mb"));
         component.put("offheap_mb", settings.get("topology.component.resources.offheap.memory.mb"));
+        component.put("resources", settings.get("topology.component.resources.map"));
         List<Object> inputs = new ArrayList<>();
         common.get_inputs().forEach((stream, grouping) -> inputs.add(input(stream, grouping)));
         component.put("inputs", inputs);
