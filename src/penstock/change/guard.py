@@ -6,8 +6,6 @@ components and placement. Anything else, and what it moves and predicts is not w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from penstock.errors import quantity

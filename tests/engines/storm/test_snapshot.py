@@ -184,7 +184,7 @@ def test_generic_resources_are_those_of_machines_and_components():
         return answer
 
     storm.ask = with_gpus
-    seen = seen_by_nimbus(storm)
+    seen = read_nimbus(storm)
     assert [machine.resources for machine in seen.machines][:1] == [(("gpu.count", 2.0),)]
     resources = {c.name: c.resources for c in seen.topologies[0].components}
     assert resources["src"] == (("gpu.count", 1.0),)
