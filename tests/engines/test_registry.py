@@ -173,12 +173,17 @@ def test_what_a_third_engine_cannot_do_is_refused(toy, run):
     assert "toy cannot run a topology from code; engines that can: spark" in err
 
 
+def test_the_telemetry_of_a_third_engine_must_be_there(toy, run):
+    code, _, err = run("profile --from toy --out measured.json")
+    assert (code, "telemetry: no such file or folder" in err) == (1, True)
+
+
 @pytest.mark.spark
 def test_a_third_engine_is_measured(toy, run, spark):
     run("plan --from toy -p p.json -s default -o n.json")
     plan = load("n.json")
     loads = np.linspace(0.2, 0.6, 60) * plan.predicted.scale
-    recording = Recording(plan.problem, plan.placement, loads, run="flow-1")
+    recording = Recording(problem=plan.problem, placement=plan.placement, scale=loads, run="flow-1")
     write_json_lines(recording, toy / "telemetry", np.random.default_rng(1), files=2)
     code, _, err = run("profile --from toy --out measured.json")
     assert code == 0, err

@@ -58,8 +58,8 @@ def telemetry_of(
     if folders:
         return TelemetrySelection(tuple(_existing(folders)), seconds_of(since), hint)
     with naming_its_package(target.name):
-        own = tuple(target.telemetry())
-    return TelemetrySelection(own, seconds_of(since), hint)
+        own = target.telemetry()
+    return TelemetrySelection(tuple(_existing(own)), seconds_of(since), hint)
 
 
 def seconds_of(text: str | None) -> float | None:
