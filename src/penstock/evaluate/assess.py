@@ -182,8 +182,8 @@ class Assessment:
 
 def assess(problem: Problem, placement: Placement, scale: float | None = None) -> Assessment:
     """Judge a placement, at its sustainable scale or at the one given."""
-    found = capacity(problem, placement)
-    return Assessment(problem, placement, found, found.scale if scale is None else scale)
+    limits = capacity(problem, placement)
+    return Assessment(problem, placement, limits, limits.scale if scale is None else scale)
 
 
 def assess_at_rates(

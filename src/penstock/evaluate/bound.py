@@ -103,13 +103,13 @@ def upper_bound(problem: Problem) -> Bound:
     solved = solve(programme)
     if solved is None or unlimited:
         return _without_prices(0.0 if solved is None else np.inf, components, types)
-    found = _read(problem, programme, solved)
+    bound = _read(problem, programme, solved)
     if can_matter(problem):
-        found = _with_movement(problem, programme, found)
+        bound = _with_movement(problem, programme, bound)
     hottest = min(hottest_keys(problem), key=lambda key: key.scale, default=None)
-    if hottest is None or hottest.scale >= found.scale:
-        return found
-    return _limited_by_key(found, hottest)
+    if hottest is None or hottest.scale >= bound.scale:
+        return bound
+    return _limited_by_key(bound, hottest)
 
 
 def hottest_key_in_words(problem: Problem, key: HottestKey) -> str:
@@ -122,19 +122,19 @@ def hottest_key_in_words(problem: Problem, key: HottestKey) -> str:
     )
 
 
-def _limited_by_key(found: Bound, hottest: HottestKey) -> Bound:
+def _limited_by_key(bound: Bound, hottest: HottestKey) -> Bound:
     """The bound where a key binds before machines do: no machine of any type would help."""
-    part = hottest.scale / found.scale
-    none = np.zeros_like(found.cpu_price)
+    part = hottest.scale / bound.scale
+    none = np.zeros_like(bound.cpu_price)
     return replace(
-        found,
+        bound,
         scale=hottest.scale,
         cpu_price=none,
         added_by_one_machine=none,
-        component_share=np.eye(len(found.component_share))[hottest.component],
-        type_utilisation=found.type_utilisation * part,
-        ideal_rate=found.ideal_rate * part,
-        ideal_instances=found.ideal_instances * part,
+        component_share=np.eye(len(bound.component_share))[hottest.component],
+        type_utilisation=bound.type_utilisation * part,
+        ideal_rate=bound.ideal_rate * part,
+        ideal_instances=bound.ideal_instances * part,
         hottest_key=hottest,
     )
 
@@ -161,7 +161,7 @@ def hottest_keys(problem: Problem) -> list[HottestKey]:
     return found
 
 
-def _with_movement(problem: Problem, programme: Programme, found: Bound) -> Bound:
+def _with_movement(problem: Problem, programme: Programme, bound: Bound) -> Bound:
     """The bound with what must move: the least that any round proves.
 
     The rows hold for plans of at least the scale they are made for. Every round makes them for the
@@ -170,8 +170,8 @@ def _with_movement(problem: Problem, programme: Programme, found: Bound) -> Boun
     from penstock.evaluate.movement import with_movement
     from penstock.evaluate.programme import solve
 
-    at, best, idle = found.scale, found, 0
-    guesses = [found.ideal_rate]
+    at, best, idle = bound.scale, bound, 0
+    guesses = [bound.ideal_rate]
     for _ in range(_ROUNDS):
         moving = with_movement(problem, programme, at, guesses)
         solved = solve(moving)

@@ -47,16 +47,16 @@ def path_latency_ms(
 
 def _component_latency_ms(judged: Assessment, scale: float) -> FloatVector:
     """Mean time in each component, shape (components,)."""
-    problem, placement, found = judged.problem, judged.placement, judged.capacity
-    rate = found.rates.per_instance
+    problem, placement, capacity = judged.problem, judged.placement, judged.capacity
+    rate = capacity.rates.per_instance
     kind = problem.cluster.type_of[placement.machine]
     # A thread runs at the speed of its core, whatever of it a plan keeps free.
     thread = problem.thread_points[placement.component, kind]
     # Points per tuple/s over points of the thread: seconds of CPU per tuple.
     seconds = np.divide(
-        found.instance_slope, rate * thread, out=np.zeros_like(rate), where=rate > 0
+        capacity.instance_slope, rate * thread, out=np.zeros_like(rate), where=rate > 0
     )
-    cpu = found.machine_fixed + scaled(found.machine_slope, scale)
+    cpu = capacity.machine_fixed + scaled(capacity.machine_slope, scale)
     idle = 1.0 - cpu / problem.cluster.usable_cpu
     stretched = 1e3 * seconds / np.maximum(idle, 1e-9)[placement.machine]
     size = len(problem.components)

@@ -53,7 +53,7 @@ def violations(problem: Problem, placement: Placement) -> tuple[Violation, ...]:
     def per_machine(attribute: str) -> FloatVector:
         return cluster.per_type(attribute, np.inf)[cluster.type_of]
 
-    found = [
+    broken_limits = [
         *_resource_violations(problem, placement),
         *_over(names, "slots", _slots_needed(problem, placement), per_machine("slots")),
         *_heap_violations(problem, placement),
@@ -63,8 +63,8 @@ def violations(problem: Problem, placement: Placement) -> tuple[Violation, ...]:
     ]
     if not problem.has_costs:
         usable = cluster.usable_cpu
-        found += _over(names, "CPU points", cpu_requested(problem, placement), usable)
-    return tuple(found)
+        broken_limits += _over(names, "CPU points", cpu_requested(problem, placement), usable)
+    return tuple(broken_limits)
 
 
 def _resource_violations(problem: Problem, placement: Placement) -> list[Violation]:
@@ -139,13 +139,13 @@ def _shared_workers(problem: Problem, placement: Placement) -> list[Violation]:
 def _count_violations(problem: Problem, placement: Placement) -> list[Violation]:
     counts = placement.counts(len(problem.components))
     placed = {int(t) for t in np.unique(problem.topology_of[placement.component])}
-    found = []
+    wrong_counts = []
     for c, label in enumerate(problem.labels):
         if counts[c] > problem.most_instances[c]:
-            found.append(
+            wrong_counts.append(
                 Violation("instances", label, float(counts[c]), float(problem.most_instances[c]))
             )
         # A topology that was refused as a whole is a shortfall, not a broken plan.
         if counts[c] == 0 and int(problem.topology_of[c]) in placed:
-            found.append(Violation("instance at least", label, 1.0, 0.0))
-    return found
+            wrong_counts.append(Violation("instance at least", label, 1.0, 0.0))
+    return wrong_counts

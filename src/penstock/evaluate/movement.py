@@ -74,7 +74,7 @@ def with_movement(
 
 
 @dataclass(frozen=True)
-class _KeptStream:
+class _LocalStream:
     """A stream whose two ends share the points of a machine; arrays have an entry per type."""
 
     source: int
@@ -88,7 +88,7 @@ class _KeptStream:
     points: FloatVector
 
 
-def _without_odd_cycles(streams: list[_KeptStream]) -> list[_KeptStream]:
+def _without_odd_cycles(streams: list[_LocalStream]) -> list[_LocalStream]:
     """The streams that can be kept so that components fall into two sides."""
     side: dict[int, int] = {}
     group: dict[int, set[int]] = {}
@@ -153,12 +153,12 @@ class _Rows:
         #: Column of each pair's tuples/s, -1 where it cannot run, shape (C, T).
         self.pair = np.full((len(problem.components), len(cluster.types)), -1, dtype=np.int64)
         self.pair[programme.component, programme.kind] = np.arange(pairs)
-        self.kept = 2 * pairs  # the first new column
-        self.columns = self.kept
+        self.first_added = 2 * pairs  # the first new column
+        self.columns = self.first_added
         self.entries = _Entries([], [], [])
         self.height = len(programme.right)
         self.right: list[float] = []
-        self.kept_streams: list[_KeptStream] = []
+        self.local_streams: list[_LocalStream] = []
         self.upper: list[float] = []
         #: How the streams into each component are divided.
         self.inputs: dict[int, list[tuple[Grouping, int, float]]] = {}
@@ -188,26 +188,26 @@ class _Rows:
             return
         alike = self._divided_alike(b)
         into = flow / float(problem.visits[b]) if alike else 1.0
-        kept = self.columns + np.arange(len(self.types))
+        stay = self.columns + np.arange(len(self.types))
         self.columns += len(self.types)
         self.upper += [flow] * len(self.types)
         x_a, x_b = self.pair[a, self.types], self.pair[b, self.types]
-        self._limit(kept, [(x_a, stream.selectivity)])
-        self._limit(kept, [(x_b, into)])
+        self._limit(stay, [(x_a, stream.selectivity)])
+        self._limit(stay, [(x_b, into)])
         if not stream.grouping.is_local:
             most_a, most_b = self._most_parts(a, b, flow, alike=alike)
             bytes_per_s = flow * stream.tuple_bytes * self.scale
             part_a, part_b = self._within_card(most_a, most_b, bytes_per_s)
-            self._limit(kept, [(x_a, stream.selectivity * part_b)])
-            self._limit(kept, [(x_b, into * part_a)])
+            self._limit(stay, [(x_a, stream.selectivity * part_b)])
+            self._limit(stay, [(x_b, into * part_a)])
             for alpha in _ALPHAS:
                 from_a = alpha**2 * stream.selectivity * most_b
                 from_b = (1.0 - alpha) ** 2 * into * most_a
-                self._limit(kept, [(x_a, from_a), (x_b, from_b)])
-            self._remember(stream, kept, flow, alike=alike)
-        self._charge(stream, kept, x_a, x_b, into if alike else 0.0)
+                self._limit(stay, [(x_a, from_a), (x_b, from_b)])
+            self._remember(stream, stay, flow, alike=alike)
+        self._charge(stream, stay, x_a, x_b, into if alike else 0.0)
 
-    def _remember(self, stream: FlatStream, kept: IntVector, flow: float, *, alike: bool) -> None:
+    def _remember(self, stream: FlatStream, stay: IntVector, flow: float, *, alike: bool) -> None:
         """For the rows in which all streams share a machine."""
         problem, a, b = self.problem, stream.source, stream.target
         e = problem.e[:, self.types]
@@ -219,7 +219,7 @@ class _Rows:
         if alike:
             points = points + problem.e_remote[b, self.types]
         most = flow * self.room**2 / work
-        self.kept_streams.append(_KeptStream(a, b, kept, most, stream.tuple_bytes, points))
+        self.local_streams.append(_LocalStream(a, b, stay, most, stream.tuple_bytes, points))
 
     def parts_of(self, rate: FloatMatrix) -> FloatMatrix:
         """Part of the points of its machines that each component has on each type, (C, T)."""
@@ -228,7 +228,7 @@ class _Rows:
 
     def share_machines(self, part: FloatMatrix) -> None:
         """Rows in which the streams kept on a machine share its points; best near ``part``."""
-        streams = _without_odd_cycles(self.kept_streams)
+        streams = _without_odd_cycles(self.local_streams)
         ends = [(s.source, s.target) for s in streams]
         sizes = np.array([s.tuple_bytes for s in streams])
         for t, kind in enumerate(self.types.tolist()):
@@ -246,7 +246,7 @@ class _Rows:
         self,
         t: int,
         kind: int,
-        streams: list[_KeptStream],
+        streams: list[_LocalStream],
         weights: FloatVector,
         mu: FloatVector,
     ) -> None:
@@ -298,18 +298,18 @@ class _Rows:
             most_a, most_b = np.minimum(most_a, from_a), np.minimum(most_b, from_b)
         return most_a, most_b
 
-    def _limit(self, kept: IntVector, terms: list[tuple[IntVector, object]]) -> None:
+    def _limit(self, stay: IntVector, terms: list[tuple[IntVector, object]]) -> None:
         """kept <= the sum of these multiples, for each type."""
-        row = self.height + len(self.right) + np.arange(len(kept))
-        self.right += [0.0] * len(kept)
-        self.entries.put(row, kept, np.ones(len(kept)))
+        row = self.height + len(self.right) + np.arange(len(stay))
+        self.right += [0.0] * len(stay)
+        self.entries.put(row, stay, np.ones(len(stay)))
         for column, factor in terms:
             there = column >= 0
-            value = -np.broadcast_to(np.asarray(factor, dtype=np.float64), len(kept))
+            value = -np.broadcast_to(np.asarray(factor, dtype=np.float64), len(stay))
             self.entries.put(row[there], column[there], value[there])
 
     def _charge(
-        self, stream: FlatStream, kept: IntVector, x_a: IntVector, x_b: IntVector, into: float
+        self, stream: FlatStream, stay: IntVector, x_a: IntVector, x_b: IntVector, into: float
     ) -> None:
         """CPU and card of what is not kept; at the target only where its part is known."""
         remote = self.problem.e_remote[:, self.types]
@@ -320,14 +320,14 @@ class _Rows:
         if into > 0:
             ends.append((x_b, into, remote[stream.target], in_rows))
         for column, factor, points, card in ends:
-            for rows, cost in ((cpu, points), (card, np.full(len(kept), size))):
+            for rows, cost in ((cpu, points), (card, np.full(len(stay), size))):
                 there = (rows >= 0) & (cost > 0)
-                self.entries.put(rows[there], kept[there], -cost[there])
+                self.entries.put(rows[there], stay[there], -cost[there])
                 there &= column >= 0
                 self.entries.put(rows[there], column[there], (factor * cost)[there])
 
     def programme(self) -> Programme:
-        base, added = self.base, self.columns - self.kept
+        base, added = self.base, self.columns - self.first_added
         height = self.height + len(self.right)
         body = sparse.csr_array(base.matrix[:, :-1])
         body.resize((height, self.columns))
@@ -343,7 +343,7 @@ class _Rows:
         upper = np.concatenate(
             [base.upper[:-1], 2.0 * np.array(self.upper) * base.upper[-1], base.upper[-1:]]
         )
-        assert len(upper) == self.kept + added + 1
+        assert len(upper) == self.first_added + added + 1
         return replace(
             base,
             matrix=sparse.hstack([body + extra, scale], format="csr"),

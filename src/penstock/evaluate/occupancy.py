@@ -99,9 +99,9 @@ class Occupancy:
         """The scale at which the machine's CPU is full; ``None`` if never or not known."""
         if self.judged is None:
             return None
-        found = self.judged.capacity
-        slope = float(found.machine_slope[machine])
-        room = float(self.problem.cluster.usable_cpu[machine] - found.machine_fixed[machine])
+        capacity = self.judged.capacity
+        slope = float(capacity.machine_slope[machine])
+        room = float(self.problem.cluster.usable_cpu[machine] - capacity.machine_fixed[machine])
         return max(room, 0.0) / slope if slope > 0 else None
 
 

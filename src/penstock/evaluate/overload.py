@@ -51,34 +51,34 @@ class Overload:
 def overload(problem: Problem, placement: Placement, offered_scale: float) -> Overload:
     """Rates under an offered scale without back-pressure."""
     judged = assess(problem, placement)
-    found = judged.capacity
-    unit = found.rates.per_instance
+    capacity = judged.capacity
+    unit = capacity.rates.per_instance
     # Points per tuple/s as the cost model has them, crossing costs included.
-    cost = np.divide(found.instance_slope, unit, out=np.zeros_like(unit), where=unit > 0)
+    cost = np.divide(capacity.instance_slope, unit, out=np.zeros_like(unit), where=unit > 0)
     usable = problem.cluster.usable_cpu
-    room = np.maximum(usable - found.machine_fixed, 0.0)
+    room = np.maximum(usable - capacity.machine_fixed, 0.0)
     kind = problem.cluster.type_of[placement.machine]
-    thread = problem.instance_points[placement.component, kind] - found.instance_fixed
+    thread = problem.instance_points[placement.component, kind] - capacity.instance_fixed
     thread = np.maximum(thread, 0.0)
 
-    kept, arriving = np.ones(len(placement)), unit
+    done_part, arriving = np.ones(len(placement)), unit
     weight, last_step = 0.5, np.inf
     converged = False
     for _ in range(_MOST_ROUNDS):
-        arriving = propagate(problem, placement, kept).per_instance * offered_scale
+        arriving = propagate(problem, placement, done_part).per_instance * offered_scale
         wanted = np.minimum(arriving * cost, thread)
         granted = _share_fairly(wanted, placement.machine, room)
         needed = arriving * cost
         updated = np.divide(granted, needed, out=np.ones_like(needed), where=needed > 0)
-        step = float(np.abs(updated - kept).max(initial=0.0))
+        step = float(np.abs(updated - done_part).max(initial=0.0))
         # A step no smaller than the last means that it swings around the fixed point.
         weight *= _CALMER if step >= last_step else 1.0
         last_step = step
-        kept = kept + weight * (updated - kept)
+        done_part = done_part + weight * (updated - done_part)
         if step <= _CLOSE_ENOUGH:
             converged = True
             break
-    processed = arriving * kept
+    processed = arriving * done_part
     cpu = sum_by(placement.machine, processed * cost, len(room))
     full = np.flatnonzero((cpu >= room * (1 - 1e-6)) & (cpu > 0))
     return Overload(

@@ -121,15 +121,15 @@ def propagate(
                 sent *= processed[span]
             if stream.grouping.is_local:
                 weights = divide_evenly(problem.components[stream.target], _length(targets))
-                sent, kept = serve_locally(placement, span, targets, weights, sent, rate)
-                local_flows.append(LocalFlow(stream, kept))
+                sent, local_per_s = serve_locally(placement, span, targets, weights, sent, rate)
+                local_flows.append(LocalFlow(stream, local_per_s))
             division = divide_stream(
                 stream, problem.components[stream.target], placement.share[targets]
             )
             rate[targets] += sent.sum() * division
             flows.append(Flow(stream, span, targets, sent, division))
-    found = Flows(tuple(flows), tuple(local_flows))
-    return Rates(rate, lambda: found)
+    all_flows = Flows(tuple(flows), tuple(local_flows))
+    return Rates(rate, lambda: all_flows)
 
 
 def _spout_division(problem: Problem, spout: int, shares: FloatVector) -> FloatVector:

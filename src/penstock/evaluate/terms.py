@@ -20,7 +20,7 @@ def term_violations(problem: Problem, placement: Placement) -> list[Violation]:
     machines = problem.cluster.machines
     index = problem.cluster.machine_index
     labels = {label: c for c, label in enumerate(problem.labels)}
-    found = [
+    violations = [
         Violation("instances where none are allowed", name, float(table[index[name]].sum()), 0.0)
         for name in terms.avoid
         if table[index[name]].any()
@@ -28,22 +28,24 @@ def term_violations(problem: Problem, placement: Placement) -> list[Violation]:
     for a, b in terms.apart:
         together = table[:, labels[a]] + table[:, labels[b]] * (a != b)
         both = (table[:, labels[a]] > 0) & (table[:, labels[b]] > 0) if a != b else together > 1
-        found += [
+        violations += [
             Violation(f"instances of {a} and {b} together", machines[m].name, float(together[m]), 1)
             for m in np.flatnonzero(both).tolist()
         ]
     for held in terms.fixed:
         there = int(table[index[held.machine], labels[held.component]])
         if there < held.instances:
-            found.append(
+            violations.append(
                 Violation(f"instances of {held.component} fixed", held.machine,
                           float(held.instances), float(there))
             )  # fmt: skip
     if terms.most_moves is not None:
         changed = changes_from_current(problem, table)
         if changed > terms.most_moves:
-            found.append(Violation("instances changed", "plan in force", changed, terms.most_moves))
-    return found
+            violations.append(
+                Violation("instances changed", "plan in force", changed, terms.most_moves)
+            )
+    return violations
 
 
 def held_table(problem: Problem, placement: Placement) -> IntMatrix:

@@ -214,13 +214,13 @@ def _substituted(value: Any, properties: Mapping[str, str], environ: Mapping[str
     if not isinstance(value, str):
         return value
 
-    def found(match: re.Match[str]) -> str:
+    def value_of(match: re.Match[str]) -> str:
         name = match.group(1)
         if name.startswith(_ENV):
             return environ.get(name.removeprefix(_ENV), match.group())
         return properties.get(name, match.group())
 
-    return _PROPERTY.sub(found, value)
+    return _PROPERTY.sub(value_of, value)
 
 
 def _reference_findings(document: Document) -> Iterator[Finding]:

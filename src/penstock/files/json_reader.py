@@ -66,14 +66,14 @@ def _is_searched(text: str) -> bool:
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
                 raise _Repeated(key)
             seen.add(key)
-    return found
+    return members
 
 
 def _refuse_deep(value: object, name: str) -> None:
@@ -92,8 +92,8 @@ def _refuse_deep(value: object, name: str) -> None:
 
 
 def _line_of_long_number(text: str) -> int | None:
-    found = re.search(rf"[0-9]{{{_MOST_DIGITS + 1},}}", text)
-    return text.count("\n", 0, found.start()) + 1 if found else None
+    match = re.search(rf"[0-9]{{{_MOST_DIGITS + 1},}}", text)
+    return text.count("\n", 0, match.start()) + 1 if match else None
 
 
 def _line_of_second(text: str, key: str) -> int | None:
@@ -112,10 +112,10 @@ def _line_of_second(text: str, key: str) -> int | None:
 def _positions(text: str) -> Positions:
     if not _is_searched(text):
         return {}
-    found: dict[Place, int] = {}
+    lines: dict[Place, int] = {}
     for place, line in _walk(text):
-        found.setdefault(place, line)
-    return found
+        lines.setdefault(place, line)
+    return lines
 
 
 def _walk(text: str) -> Iterator[tuple[Place, int]]:

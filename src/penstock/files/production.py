@@ -106,8 +106,8 @@ def load_production(folder: str | Path, executors: Executors = "nimbus") -> Prob
         raise InputError(*findings, *more)
     findings = first_findings(cluster_document, _cluster_findings(cluster_document, cluster))
     findings += first_findings(listed, _topology_findings(listed, topologies.root))
-    made = [_topology(record, _FIELD[executors]) for record in topologies.root]
-    running = [topology for topology in made if topology is not None]
+    topologies_read = [_topology(record, _FIELD[executors]) for record in topologies.root]
+    running = [topology for topology in topologies_read if topology is not None]
     if not (findings or running):
         findings.append(listed.finding((), "no topology starts an executor"))
     if findings:

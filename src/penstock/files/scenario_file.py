@@ -102,7 +102,7 @@ class ServicesFields(ServiceFields):
     )
 
 
-class ChangeFields(Strict):
+class ScenarioChangeFields(Strict):
     """One thing that changes: slow, down, cut_off or replace."""
 
     at_s: NotNegative
@@ -154,7 +154,7 @@ class ScenarioFile(FileModel):
         1, description="So many tuples are simulated as one, for speed."
     )
     use_headroom: bool = Field(False, description="Machines use what the plan keeps free, too.")
-    changes: list[ChangeFields] = Field(default_factory=list)
+    changes: list[ScenarioChangeFields] = Field(default_factory=list)
 
 
 def scenario_from(document: Document) -> Scenario:
@@ -256,7 +256,11 @@ def _service(fields: ServiceFields) -> ServiceTime:
 
 
 def _change(
-    document: Document, fields: ChangeFields, number: int, home: Path, findings: list[Finding]
+    document: Document,
+    fields: ScenarioChangeFields,
+    number: int,
+    home: Path,
+    findings: list[Finding],
 ) -> Change | None:
     """The change, or nothing and a finding."""
 

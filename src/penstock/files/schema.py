@@ -129,9 +129,9 @@ def check(document: Document, model: type[_M]) -> tuple[_M | None, list[Finding]
         return None, _findings(document, model, error)
 
 
-def first_findings(document: Document, found: Iterable[Finding]) -> list[Finding]:
+def first_findings(document: Document, candidates: Iterable[Finding]) -> list[Finding]:
     """The first findings of a check that may have very many."""
-    findings = list(islice(found, _MOST_REFERENCE_FINDINGS + 1))
+    findings = list(islice(candidates, _MOST_REFERENCE_FINDINGS + 1))
     if len(findings) > _MOST_REFERENCE_FINDINGS:
         findings[-1] = document.finding((), "there are more mistakes like these")
     return findings

@@ -27,7 +27,7 @@ class _Figure(Strict):
     half_width: _Known
 
 
-class _Topology(Strict):
+class _TopologyInterval(Strict):
     model_config = _PARTLY
     topology: str
     offered_per_s: NotNegative
@@ -45,11 +45,11 @@ class _Change(Strict):
     what: str
 
 
-class _Moment(Strict):
+class _IntervalFields(Strict):
     model_config = _PARTLY
     from_s: NotNegative
     until_s: NotNegative
-    topologies: list[_Topology]
+    topologies: list[_TopologyInterval]
     present: dict[str, NotNegative] = Field(default_factory=dict)
     utilisation: dict[str, NotNegative]
 
@@ -75,7 +75,7 @@ class SimulationFile(FileModel):
     remarks: list[str] = Field(default_factory=list)
     figures: dict[str, _Figure]
     at_least: list[str] = Field(default_factory=list)
-    over_time: Annotated[list[_Moment], Field(min_length=1)]
+    over_time: Annotated[list[_IntervalFields], Field(min_length=1)]
 
 
 @dataclass(frozen=True)
@@ -205,19 +205,19 @@ def simulation_to_dict(result: SimResult, remarks: Sequence[str]) -> dict[str, o
 
 def _changes(result: SimResult) -> list[tuple[float, str]]:
     """When something changes, and what, in a word or two."""
-    found = []
+    rows = []
     for change in result.scenario.changes:
         if isinstance(change, Replace):
-            found.append((change.at_s + change.pause_s, "new plan"))
+            rows.append((change.at_s + change.pause_s, "new plan"))
             continue
         if isinstance(change, CutOff):
             name, what = change.rack, "cut off"
         else:
             name, what = change.machine, "down" if isinstance(change, Down) else "slow"
-        found.append((change.at_s, f"{name} {what}"))
+        rows.append((change.at_s, f"{name} {what}"))
         if change.until_s is not None:
-            found.append((change.until_s, f"{name} back"))
-    return sorted(found)
+            rows.append((change.until_s, f"{name} back"))
+    return sorted(rows)
 
 
 #: Less is nothing: of the numbers in files, the smallest.
@@ -225,7 +225,7 @@ _LEAST = 1e-15
 
 
 def _moment(one: MeasuredInterval) -> dict[str, object]:
-    found: dict[str, object] = json_value(
+    interval: dict[str, object] = json_value(
         {
             "from_s": one.from_s,
             "until_s": one.until_s,
@@ -235,7 +235,7 @@ def _moment(one: MeasuredInterval) -> dict[str, object]:
             "watts": one.watts,
         }
     )
-    return found
+    return interval
 
 
 def json_value(value: Any) -> Any:

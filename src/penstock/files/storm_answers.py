@@ -29,8 +29,8 @@ _ALL_TIME = ":all-time"
 
 
 def _task_range(text: str) -> str:
-    found = _TASKS.fullmatch(text)
-    if not found or int(found[1]) > int(found[2]):
+    match = _TASKS.fullmatch(text)
+    if not match or int(match[1]) > int(match[2]):
         raise ValueError("must be a range of tasks such as [6-7]")
     return text
 
@@ -136,17 +136,17 @@ class TopologyAnswer:
     configuration: Configuration = Configuration()
 
 
-class _Component(RootModel[ComponentAnswer]):
+class _ComponentRoot(RootModel[ComponentAnswer]):
     pass
 
 
-class _Topology(RootModel[TopologyAnswer]):
+class _TopologyRoot(RootModel[TopologyAnswer]):
     pass
 
 
 def component_answer(document: Document) -> ComponentAnswer:
     """The answer about one component, or everything that is wrong with it."""
-    model, findings = check(document, _Component)
+    model, findings = check(document, _ComponentRoot)
     if model is None:
         raise InputError(*findings)
     return model.root
@@ -154,7 +154,7 @@ def component_answer(document: Document) -> ComponentAnswer:
 
 def topology_answer(document: Document) -> TopologyAnswer:
     """The answer about one topology, or everything that is wrong with it."""
-    model, findings = check(document, _Topology)
+    model, findings = check(document, _TopologyRoot)
     if model is None:
         raise InputError(*findings)
     return model.root

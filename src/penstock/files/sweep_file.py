@@ -133,15 +133,15 @@ def sweep_from(document: Document) -> Sweep:
 def _problem(fields: SweepProblemFields, home: Path) -> SweepProblem:
     given = [fields.topology] if isinstance(fields.topology, str) else fields.topology
 
-    def found(name: str | None) -> str | None:
+    def path_of(name: str | None) -> str | None:
         """Files are looked for beside the suite."""
         beside = home / name if name else None
         return str(beside) if beside is not None and beside.is_file() else name
 
     return SweepProblem(
-        tuple(str(found(name)) for name in given),
-        found(fields.cluster),
-        found(fields.profile),
+        tuple(str(path_of(name)) for name in given),
+        path_of(fields.cluster),
+        path_of(fields.profile),
         fields.weighted,
         fields.headroom,
         fields.met,

@@ -127,7 +127,7 @@ class _Composer:
 
     def _mapping(self, start: Any, place: Place, depth: int) -> dict[str, object]:
         self._refuse_tag(start, place, "tag:yaml.org,2002:map")
-        found: dict[str, object] = {}
+        mapping: dict[str, object] = {}
         merged: dict[str, object] = {}
         while not isinstance(event := next(self._events), yaml.MappingEndEvent):
             if not isinstance(event, yaml.ScalarEvent):
@@ -137,12 +137,12 @@ class _Composer:
             if key == "<<" and event.implicit[0]:
                 merged |= self._merge(place, depth)
                 continue
-            if key in found:
+            if key in mapping:
                 raise self._error(f'"{key}" is given twice', event, (*place, key))
             key_line = _line(event)
-            found[key] = self._value(next(self._events), (*place, key), depth + 1)
+            mapping[key] = self._value(next(self._events), (*place, key), depth + 1)
             self.positions[(*place, key)] = key_line
-        return merged | found
+        return merged | mapping
 
     def _merge(self, place: Place, depth: int) -> dict[str, object]:
         event = next(self._events)

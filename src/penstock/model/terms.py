@@ -132,16 +132,19 @@ def _number_findings(terms: Terms) -> list[Finding]:
     wrong += [("latency_ms", ms) for _, ms in terms.latency_ms if not 0 < ms < float("inf")]
     wrong += [("instances", held.instances) for held in terms.fixed if held.instances < 1]
     too_many = [held for held in terms.fixed if held.instances > _MOST_FIXED]
-    found = [Finding(f"at most {_MOST_FIXED:,} on a machine", field="fixed") for _ in too_many[:1]]
-    found += [Finding(f"must be positive, not {value}", field=name) for name, value in wrong]
+    findings = []
+    if too_many:
+        findings.append(Finding(f"at most {_MOST_FIXED:,} on a machine", field="fixed"))
+    findings += [Finding(f"must be positive, not {value}", field=name) for name, value in wrong]
     if not 0 <= terms.give_up < 1:
-        found.append(Finding(f"must be at least 0 and below 1, not {terms.give_up}", "", None,
+        findings.append(Finding(f"must be at least 0 and below 1, not {terms.give_up}", "", None,
                              "give_up"))  # fmt: skip
     if terms.most_moves is not None and terms.most_moves < 0:
-        found.append(Finding(f"must not be negative, not {terms.most_moves}", field="most_moves"))
+        message = f"must not be negative, not {terms.most_moves}"
+        findings.append(Finding(message, field="most_moves"))
     if terms.most_moves is not None and not terms.current:
-        found.append(Finding("needs the plan in force (--current)", field="most_moves"))
-    return found
+        findings.append(Finding("needs the plan in force (--current)", field="most_moves"))
+    return findings
 
 
 def held_by(problem: Problem, component: Sequence[int], machine: Sequence[int]) -> tuple[Held, ...]:

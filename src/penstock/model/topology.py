@@ -219,8 +219,8 @@ class Topology:
             sorter.add(stream.target, stream.source)
         try:
             sorter.prepare()
-        except GraphCycle as found:
-            return tuple(found.args[1])
+        except GraphCycle as error:
+            return tuple(error.args[1])
         return ()
 
     @cached_property

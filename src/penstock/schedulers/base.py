@@ -97,5 +97,8 @@ def parameters_of(scheduler: type[Scheduler]) -> tuple[Parameter, ...]:
     declared: Any = scheduler
     if not is_dataclass(declared):
         return ()
-    found: list[Any] = list(fields(declared))
-    return tuple(Parameter(f.name, f.default, str(f.metadata.get("help", ""))) for f in found)
+    declared_fields: list[Any] = list(fields(declared))
+    return tuple(
+        Parameter(field.name, field.default, str(field.metadata.get("help", "")))
+        for field in declared_fields
+    )

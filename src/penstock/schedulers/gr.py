@@ -97,17 +97,17 @@ def partition(counts: IntVector, per_pair: FloatMatrix, workers: int) -> IntMatr
 
 def limited(parts: IntMatrix, largest: int) -> IntMatrix:
     """No part with more executors than this; the parts must have room for all."""
-    kept = parts.copy()
-    sizes = kept.sum(axis=1)
-    for part in range(len(kept)):
+    groups = parts.copy()
+    sizes = groups.sum(axis=1)
+    for part in range(len(groups)):
         while sizes[part] > largest:
-            last = int(np.flatnonzero(kept[part])[-1])
+            last = int(np.flatnonzero(groups[part])[-1])
             fewest = int(np.argmin(sizes))
-            kept[part, last] -= 1
-            kept[fewest, last] += 1
+            groups[part, last] -= 1
+            groups[fewest, last] += 1
             sizes[part] -= 1
             sizes[fewest] += 1
-    return kept
+    return groups
 
 
 def cut(part: IntVector, per_pair: FloatMatrix) -> tuple[IntVector, IntVector]:
@@ -163,11 +163,11 @@ def max_flow_min_cut(
     endless = 2 * capacity.sum()  # more than can flow
     capacity[start, sources] = endless
     capacity[sinks, end] = endless
-    found = maximum_flow(csr_array(capacity), start, end)
+    flow = maximum_flow(csr_array(capacity), start, end)
     rounding = np.count_nonzero(weights)
-    spare = capacity - found.flow.toarray() > rounding
+    spare = capacity - flow.flow.toarray() > rounding
     sink_side = np.zeros(size + 2, dtype=np.bool_)
     sink_side[end] = True
     while (reaching := spare[:, sink_side].any(axis=1) & ~sink_side).any():
         sink_side |= reaching
-    return found.flow_value / scale, sink_side[:size]
+    return flow.flow_value / scale, sink_side[:size]

@@ -124,7 +124,7 @@ class _Assignment:
         cluster = problem.cluster
         kind = cluster.type_of
         components, machines = len(problem.components), len(cluster.machines)
-        made = cls(
+        assignment = cls(
             problem=problem,
             rate=rate,
             most_per_machine=most_per_machine,
@@ -143,13 +143,13 @@ class _Assignment:
             most_points=problem.instance_points[:, kind],
         )
         for c in range(components):
-            tcu = made.met[c] + made.e[c] * made.visits[c] * rate
-            has_slot = made._has_slot(c)
+            tcu = assignment.met[c] + assignment.e[c] * assignment.visits[c] * rate
+            has_slot = assignment._has_slot(c)
             if not has_slot.any():
                 topology = problem.topologies[int(problem.topology_of[c])]
                 return Shortfall("slots", 1, 0, topology.name, problem.components[c].name)
-            made._add(c, int(np.argmin(np.where(has_slot, tcu, np.inf))))
-        return made
+            assignment._add(c, int(np.argmin(np.where(has_slot, tcu, np.inf))))
+        return assignment
 
     def copy(self) -> _Assignment:
         arrays = ("n", "count", "held", "present", "fixed", "slope")

@@ -31,10 +31,10 @@ class Classes:
         index = cluster.machine_index
         least = held_as_table(problem, terms.fixed)
         rows = np.column_stack([cluster.type_of, least])
-        found, of_machine = np.unique(rows, axis=0, return_inverse=True)
+        classes, of_machine = np.unique(rows, axis=0, return_inverse=True)
         of_machine = of_machine.reshape(-1).astype(np.int64)
         of_machine[[*closed, *(index[name] for name in terms.avoid)]] = -1
-        return cls(problem, of_machine, found[:, 0], found[:, 1:])
+        return cls(problem, of_machine, classes[:, 0], classes[:, 1:])
 
     def room(self, patterns: IntMatrix, kind: IntVector) -> FloatVector:
         """Points each pattern leaves for tuples on its class; -inf where it may not be."""

@@ -187,7 +187,7 @@ class ExactSearch:
         components = len(self.problem.components)
         level = np.ones((1, components), dtype=np.int64)
         last = np.zeros(1, dtype=np.int64)
-        kept, bounds = [level], [self.bounds.of(level)]
+        levels, bounds = [level], [self.bounds.of(level)]
         total = 1
         while len(level) and total < _MOST_VECTORS and not budget.spent(self.rounds):
             # Only the last raised component and those after it are raised: none comes twice.
@@ -201,11 +201,11 @@ class ExactSearch:
             good = (bound > self.best_scale * _BETTER) & (level.sum(axis=1) <= most_in_all)
             good &= (level <= self.problem.most_instances).all(axis=1)
             level, last = level[good], last[good]
-            kept.append(level)
+            levels.append(level)
             bounds.append(bound[good])
             total += len(level)
         order = np.argsort(-np.concatenate(bounds), kind="stable")
-        return np.concatenate(kept)[order], np.concatenate(bounds)[order], not len(level)
+        return np.concatenate(levels)[order], np.concatenate(bounds)[order], not len(level)
 
     def _try(self, batch: IntMatrix, bounds: FloatVector, budget: Budget) -> bool:
         """Pack those of the vectors that are not ruled out at once; False if effort is spent."""
@@ -278,8 +278,8 @@ class _VectorBounds:
 
     def __init__(self, problem: Problem) -> None:
         cluster = problem.cluster
-        found = upper_bound(problem)
-        self.whole = found.scale
+        bound = upper_bound(problem)
+        self.whole = bound.scale
         overhead = cluster.per_type("base_cpu_points") + cluster.per_type("worker_cpu_points")
         offered = np.maximum(cluster.usable_cpu_per_type - overhead, 0.0)
         used = cluster.machines_per_type > 0
@@ -292,7 +292,7 @@ class _VectorBounds:
         self._most_each: FloatVector = np.maximum(each.max(axis=1), 0.0)
         self._prices = [
             (prices, float(prices @ offered))
-            for prices in (found.cpu_price[used], np.ones(len(offered)))
+            for prices in (bound.cpu_price[used], np.ones(len(offered)))
             if prices.any()
         ]
 

@@ -193,11 +193,11 @@ def _allowed(problem: Problem, counts: IntMatrix, workers: IntVector) -> BoolVec
 def _apart(problem: Problem, counts: IntMatrix) -> BoolVector:
     """Patterns without components that must not share a machine, shape (patterns,)."""
     labels = {label: c for c, label in enumerate(problem.labels)}
-    kept = np.ones(len(counts), dtype=np.bool_)
+    compatible = np.ones(len(counts), dtype=np.bool_)
     for a, b in problem.terms.apart:
         one, other = counts[:, labels[a]], counts[:, labels[b]]
-        kept &= (one <= 1) if a == b else (one == 0) | (other == 0)
-    return kept
+        compatible &= (one <= 1) if a == b else (one == 0) | (other == 0)
+    return compatible
 
 
 def _strides(sizes: IntVector) -> NDArray[np.object_]:

@@ -56,12 +56,12 @@ class ProportionalScheduler:
         shares: list[float] = []
         for topology in topologies_by_priority(problem):
             shares += _place(room, topology)
-        found = room.outcome()
-        if found.placement is None:
-            return found
+        outcome = room.outcome()
+        if outcome.placement is None:
+            return outcome
         component, machine, slot = zip(*room.placed, strict=True)
         placement = Placement.of(component, machine, slot, shares)
-        return Outcome(placement, found.shortfalls, found.iterations, found.notes)
+        return Outcome(placement, outcome.shortfalls, outcome.iterations, outcome.notes)
 
     def _require_few(self, problem: Problem) -> None:
         """Refuse before the memory is full: every component goes on every machine."""
@@ -86,7 +86,7 @@ def _place(room: Room, topology: int) -> list[float]:
     """Put a topology's instances; the share of each."""
     problem = room.problem
     slots = {m: free[0] for m, free in enumerate(room.free_slots) if free}
-    found: list[tuple[int, int, float]] = []
+    instances: list[tuple[int, int, float]] = []
     left = room.resources - problem.resources.worker
     for component in components_of(problem, topology):
         counts = _counts(problem, component, slots, left)
@@ -99,13 +99,13 @@ def _place(room: Room, topology: int) -> list[float]:
         is_weighed = _follows(problem, component)
         for machine in np.flatnonzero(counts).tolist():
             each = speed[machine] / total / counts[machine] if is_weighed else np.nan
-            found += [(component, machine, float(each))] * int(counts[machine])
-    for machine in {machine for _, machine, _ in found}:
+            instances += [(component, machine, float(each))] * int(counts[machine])
+    for machine in {machine for _, machine, _ in instances}:
         room.resources[machine] = left[machine]
         room.take((machine, slots[machine]))
-    for component, machine, _ in found:
+    for component, machine, _ in instances:
         room.put(component, (machine, slots[machine]))
-    return [share for _, _, share in found]
+    return [share for _, _, share in instances]
 
 
 def _refuse(room: Room, topology: int, component: int, left: FloatMatrix) -> None:

@@ -58,29 +58,29 @@ class Registered:
 
 def registered() -> dict[str, Registered]:
     """All schedulers by name, built-in ones first; an installed one cannot take their names."""
-    found = {s.name: Registered(s.name, BUILT_IN, s) for s in _BUILT_IN}
+    entries = {s.name: Registered(s.name, BUILT_IN, s) for s in _BUILT_IN}
     for entry in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda e: e.name):
-        if entry.name in found:
+        if entry.name in entries:
             continue
         origin = entry.dist.name if entry.dist else entry.value
         try:
             loaded = entry.load()
         # Whatever a stranger's module does on import must not stop the others.
         except Exception as error:
-            found[entry.name] = Registered(entry.name, origin, None, f"cannot be loaded: {error}")
+            entries[entry.name] = Registered(entry.name, origin, None, f"cannot be loaded: {error}")
             continue
         missing = [part for part in _PARTS if not hasattr(loaded, part)]
         problem = f"is no scheduler: lacks {', '.join(missing)}" if missing else ""
-        found[entry.name] = Registered(entry.name, origin, None if missing else loaded, problem)
-    return found
+        entries[entry.name] = Registered(entry.name, origin, None if missing else loaded, problem)
+    return entries
 
 
 def get(name: str) -> type[Scheduler]:
     """The scheduler of that name."""
-    found = registered()
-    if name not in found:
-        raise UnknownNameError("scheduler", name, found)
-    chosen = found[name]
+    entries = registered()
+    if name not in entries:
+        raise UnknownNameError("scheduler", name, entries)
+    chosen = entries[name]
     if chosen.scheduler is None:
         raise PenstockError(f'scheduler "{name}" of {chosen.origin} {chosen.problem}')
     return chosen.scheduler

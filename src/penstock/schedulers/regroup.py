@@ -66,8 +66,8 @@ class Regroup:
     def _first(self, table: IntMatrix) -> State:
         usable = self.classes.of_machine >= 0
         rows = np.column_stack([self.classes.of_machine, table])[usable]
-        found, number = np.unique(rows, axis=0, return_counts=True)
-        kind, patterns = found[:, 0], found[:, 1:]
+        distinct, number = np.unique(rows, axis=0, return_counts=True)
+        kind, patterns = distinct[:, 0], distinct[:, 1:]
         nothing = np.zeros(table.shape[1], dtype=np.int64)
         state = State(
             kind, patterns, number.astype(np.int64), self.classes.room(patterns, kind),
@@ -107,10 +107,10 @@ class Regroup:
             if self.budget.spent(self.rounds):
                 break
             self.rounds += 1
-            found = [state for parent in beam for state in self._steps_from(parent)]
-            found.sort(key=lambda s: -s.scale)
+            candidates = [state for parent in beam for state in self._steps_from(parent)]
+            candidates.sort(key=lambda s: -s.scale)
             beam = []
-            for state in found:
+            for state in candidates:
                 key = self._key(state)
                 if key not in seen and len(beam) < BEAM:
                     seen.add(key)
@@ -144,10 +144,10 @@ class Regroup:
         scale = self._scales_after(state, group, new, room, totals)
         # One step may be listed twice, as a change and as another group's pattern.
         best = np.argsort(-scale, kind="stable")[: 2 * BEAM].tolist()
-        found = {(int(group[i]), new[i].tobytes()): i for i in reversed(best)}
+        steps = {(int(group[i]), new[i].tobytes()): i for i in reversed(best)}
         return [
             self._after(state, int(group[i]), new[i], float(room[i]), float(scale[i]))
-            for i in list(found.values())[-BEAM:]
+            for i in list(steps.values())[-BEAM:]
         ]
 
     def _scales_after(

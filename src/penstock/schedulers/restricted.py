@@ -25,9 +25,9 @@ def on_open_machines(problem: Problem, solve: Callable[[Problem], Outcome]) -> O
     if not problem.terms.avoid:
         return solve(problem)
     part = Restricted.to(problem, open_machines(problem))
-    found = solve(part.problem)
-    placement = found.placement
-    return found if placement is None else replace(found, placement=part.back(placement))
+    outcome = solve(part.problem)
+    placement = outcome.placement
+    return outcome if placement is None else replace(outcome, placement=part.back(placement))
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,10 @@ class Restricted:
     @classmethod
     def to(cls, whole: Problem, machines: Iterable[int], terms: Terms | None = None) -> Restricted:
         """The problem on these machines, under terms that name no others."""
-        kept = np.array(sorted(machines), dtype=np.int64)
+        indices = np.array(sorted(machines), dtype=np.int64)
         cluster = whole.cluster
-        fewer = replace(cluster, machines=tuple(cluster.machines[m] for m in kept.tolist()))
-        return cls(whole, replace(whole, cluster=fewer, terms=terms or Terms()), kept)
+        fewer = replace(cluster, machines=tuple(cluster.machines[m] for m in indices.tolist()))
+        return cls(whole, replace(whole, cluster=fewer, terms=terms or Terms()), indices)
 
     def back(self, placement: Placement) -> Placement:
         """A placement on these machines as one of the whole problem."""

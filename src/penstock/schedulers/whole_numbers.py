@@ -30,7 +30,7 @@ def solve_whole(*arguments: Any, **options: Any) -> Any:
 def _silent_stdout() -> Iterator[None]:
     sys.stdout.flush()
     try:
-        kept = os.dup(1)
+        stdout_copy = os.dup(1)
     except OSError:  # closed by the caller: nothing can be written there
         yield
         return
@@ -41,6 +41,6 @@ def _silent_stdout() -> Iterator[None]:
     finally:
         # What C holds back would come out after stdout is back.
         ctypes.CDLL(None).fflush(None)
-        os.dup2(kept, 1)
+        os.dup2(stdout_copy, 1)
         os.close(nowhere)
-        os.close(kept)
+        os.close(stdout_copy)

@@ -165,7 +165,7 @@ def test_the_busiest_executor_counts_where_keys_are_uneven():
         assert rates.sum() == pytest.approx(120.0)
         assert stations.busiest(1, count, totals) in (60.0, 120.0)
     placed = counts(problem)
-    assert stations.kept(1, placed[1], stations.totals(placed))
+    assert stations.holds(1, placed[1], stations.totals(placed))
 
 
 @given(less=problems(1, "demands"))

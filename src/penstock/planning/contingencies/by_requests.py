@@ -40,7 +40,7 @@ def contingencies_by_requests(
     """
     if most_kinds is not None and _kinds_of_losses(problem, placement) > most_kinds:
         return ()
-    asked, workers = _Asked.of(problem), _Workers.of(problem, placement)
+    asked, workers = _Asked.of(problem), _WorkerTable.of(problem, placement)
     ground, allowed = _ground_left(problem, placement), _allowed(problem)
     instances = np.bincount(placement.machine, minlength=len(allowed))
     found = []
@@ -131,7 +131,7 @@ class _Asked:
 
 
 @dataclass
-class _Workers:
+class _WorkerTable:
     """Worker processes and what runs in each, shape (workers,)."""
 
     machine: IntVector
@@ -143,7 +143,7 @@ class _Workers:
     heap: FloatVector
 
     @classmethod
-    def of(cls, problem: Problem, placement: Placement) -> _Workers:
+    def of(cls, problem: Problem, placement: Placement) -> _WorkerTable:
         keys, _ = worker_keys(placement)
         _, first, worker = np.unique(keys, return_index=True, return_inverse=True)
         component, workers = placement.component, len(first)
@@ -156,10 +156,10 @@ class _Workers:
             sum_by(worker, problem.onheap_mb[component], workers),
         )
 
-    def without(self, lost: int) -> _Workers:
+    def without(self, lost: int) -> _WorkerTable:
         """Those of the other machines, to be changed separately."""
         stay = self.machine != lost
-        return _Workers(*(getattr(self, column.name)[stay] for column in fields(self)))
+        return _WorkerTable(*(getattr(self, column.name)[stay] for column in fields(self)))
 
     def joined_by(self, topology: int, heap: float, most_heap: float, machines: int) -> IntVector:
         """The worker that takes one more instance on each machine, -1 where none does.
@@ -188,7 +188,7 @@ class _Rest:
 
     asked: _Asked
     ground: FreeCapacity
-    workers: _Workers
+    workers: _WorkerTable
     #: Instances on each machine, shape (machines,).
     instances: IntVector
     allowed: BoolVector

@@ -1,7 +1,7 @@
 """Instances of a plan that move, start or end; each of the others keeps number, place and worker.
 
 What a contingency promises is worked out on the placement that its own moves make
-(:meth:`Changes.carried_out`), never on one in which instances were numbered anew.
+(:meth:`InstanceChanges.carried_out`), never on one in which instances were numbered anew.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from penstock.model.problem import Problem
 
 
 @dataclass(frozen=True)
-class Changes:
+class InstanceChanges:
     """Instances by their index in the placement, machines by theirs in the cluster."""
 
     #: (instance, machine, slot), in order of instances.
@@ -29,7 +29,7 @@ class Changes:
     @classmethod
     def between(
         cls, problem: Problem, placement: Placement, lost: int, before: IntMatrix, after: IntMatrix
-    ) -> Changes:
+    ) -> InstanceChanges:
         """The changes that make one table of instances (machines, components) of another."""
         moves: list[tuple[int, int]] = []
         added: list[tuple[int, int]] = []
@@ -54,7 +54,7 @@ class Changes:
         moves: list[tuple[int, int]],
         added: list[tuple[int, int]],
         dropped: list[int],
-    ) -> Changes:
+    ) -> InstanceChanges:
         """The same with the worker that each joins or starts."""
         gone = np.zeros(len(placement), dtype=np.bool_)
         gone[[i for i, _ in moves] + dropped] = True

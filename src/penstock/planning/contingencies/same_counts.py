@@ -19,7 +19,7 @@ from penstock.evaluate.terms import held_table
 from penstock.model.placement import Placement
 from penstock.model.plan import Contingency
 from penstock.model.problem import Problem
-from penstock.planning.contingencies.changes import Changes
+from penstock.planning.contingencies.changes import InstanceChanges
 from penstock.planning.contingencies.conditions import rate_left, when_lost
 from penstock.schedulers.base import Budget
 
@@ -48,7 +48,9 @@ def same_counts_contingency(problem: Problem, placement: Placement, lost: int) -
         if moved is None:
             return Contingency(problem.cluster.machines[lost].name, (), rate_left_per_s=0.0)
         made = moved
-    changes = Changes(tuple((i, int(made.machine[i]), int(made.slot[i])) for i in leaving.tolist()))
+    changes = InstanceChanges(
+        tuple((i, int(made.machine[i]), int(made.slot[i])) for i in leaving.tolist())
+    )
     return changes.contingency(problem, placement, lost, made, rate_left(problem, made))
 
 

@@ -19,7 +19,7 @@ from penstock.model.arrays import IntMatrix, IntVector
 from penstock.model.placement import Placement
 from penstock.model.plan import Contingency
 from penstock.model.problem import Problem
-from penstock.planning.contingencies.changes import Changes
+from penstock.planning.contingencies.changes import InstanceChanges
 from penstock.planning.contingencies.conditions import rate_left, reshared
 from penstock.planning.contingencies.same_counts import same_counts_contingency
 from penstock.schedulers.penstock.manycore.balance import balance
@@ -80,7 +80,7 @@ class LossPlanner:
                     return False
         return True
 
-    def _changes(self, after: IntMatrix, lost: int) -> Changes:
+    def _changes(self, after: IntMatrix, lost: int) -> InstanceChanges:
         """Which instances go where, and which end."""
         moves: list[tuple[int, int]] = []
         ended: list[int] = []
@@ -90,7 +90,7 @@ class LossPlanner:
             targets = np.repeat(np.arange(len(change)), np.maximum(change, 0)).tolist()
             moves += zip(leaving, targets, strict=False)
             ended += leaving[len(targets) :]
-        return Changes.in_workers(self.problem, self.placement, lost, moves, [], ended)
+        return InstanceChanges.in_workers(self.problem, self.placement, lost, moves, [], ended)
 
     def _leaving(self, g: int, change: IntVector, lost: int) -> list[int]:
         """Instances of a group that leave their machine, those of the lost one first."""

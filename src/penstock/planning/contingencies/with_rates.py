@@ -16,7 +16,7 @@ from penstock.model.arrays import IntMatrix
 from penstock.model.placement import Placement
 from penstock.model.plan import Contingency
 from penstock.model.problem import Problem
-from penstock.planning.contingencies.changes import Changes
+from penstock.planning.contingencies.changes import InstanceChanges
 from penstock.planning.contingencies.conditions import places_all, rate_left, reshared, when_lost
 from penstock.planning.contingencies.same_counts import same_counts_contingency
 from penstock.planning.contingencies.spread import LossPlanner
@@ -141,7 +141,7 @@ def _contingency(
 ) -> Contingency:
     if best.scale <= 0:
         return same_counts_contingency(problem, placement, machine)
-    changes = Changes.between(problem, placement, machine, before, search.table_of(best))
+    changes = InstanceChanges.between(problem, placement, machine, before, search.table_of(best))
     after = changes.carried_out(placement)
     if placement.has_shares:
         after = reshared(problem, after, best_shares(problem, after))

@@ -48,7 +48,7 @@ class LatenessLimits:
     queue: float
     wait_s: float
 
-    def kept(self, arrival: float, service: float) -> bool:
+    def holds(self, arrival: float, service: float) -> bool:
         """Whether an executor is within them; a load of 1 or more never is (eq. 3)."""
         rho = load(arrival, service)
         short = mean_queue(rho) <= self.queue * (1.0 + _ROUNDING)
@@ -104,13 +104,13 @@ class Stations:
 
         Local-or-shuffle depends on the placement and is taken as shuffle.
         """
-        made = self.problem.components[component]
+        target = self.problem.components[component]
         spout = self.problem.spout_rate[component] * self.scale
-        rates = spout * divide_evenly(made, count)
+        rates = spout * divide_evenly(target, count)
         nothing_said = np.full(count, np.nan)
         for stream in self._into[component]:
             sent = totals[stream.source] * stream.selectivity
-            rates = rates + sent * divide_stream(stream, made, nothing_said)
+            rates = rates + sent * divide_stream(stream, target, nothing_said)
         return np.asarray(rates)
 
     def busiest(self, component: int, count: int, totals: FloatVector) -> float:
@@ -126,10 +126,10 @@ class Stations:
         """What :meth:`busiest` has worked out, with the totals it holds for."""
         return {}
 
-    def kept(self, component: int, count: int, totals: FloatVector) -> bool:
+    def holds(self, component: int, count: int, totals: FloatVector) -> bool:
         """Whether so many executors of a component are within the limits."""
         arrival = self.busiest(component, count, totals)
-        return self.limits.kept(arrival, float(self.service[component]))
+        return self.limits.holds(arrival, float(self.service[component]))
 
     def loads(self, counts: Sequence[int]) -> FloatVector:
         """rho of each component's busiest executor, shape (components,)."""
@@ -190,7 +190,7 @@ def _worth_raising(stations: Stations, counts: list[int], most: list[int]) -> li
         c
         for c, count in enumerate(counts)
         if count < most[c]
-        and not stations.kept(c, count, totals)
+        and not stations.holds(c, count, totals)
         and _more_would_help(stations, c, count, most[c], totals)
     ]
 
@@ -198,7 +198,7 @@ def _worth_raising(stations: Stations, counts: list[int], most: list[int]) -> li
 def _more_would_help(
     stations: Stations, component: int, count: int, most: int, totals: FloatVector
 ) -> bool:
-    if stations.kept(component, most, totals):
+    if stations.holds(component, most, totals):
         return True
     gain = _NEAR_THE_BEST if stations.has_uneven_keys(component) else 1.0 - _ROUNDING
     now = stations.busiest(component, count, totals)
@@ -213,6 +213,6 @@ def _giver(
         if c in not_these or counts[c] == 1:
             continue
         fewer = [count - (i == c) for i, count in enumerate(counts)]
-        if stations.kept(c, fewer[c], stations.totals(fewer)):
+        if stations.holds(c, fewer[c], stations.totals(fewer)):
             return c
     return None

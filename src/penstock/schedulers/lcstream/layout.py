@@ -77,20 +77,20 @@ class ServerLayout:
         cls, work: ExecutorWork, rules: Rules, where: Sequence[Sequence[int]]
     ) -> ServerLayout:
         """Every executor on the machine that ``where`` says."""
-        made = cls.empty(work, rules)
+        layout = cls.empty(work, rules)
         for component, machines in enumerate(where):
             for i, machine in enumerate(machines):
                 if machine != NOWHERE:
-                    made.add(component, i, machine)
-        return made
+                    layout.add(component, i, machine)
+        return layout
 
     def with_counts(self, work: ExecutorWork) -> ServerLayout:
         """A copy with other counts for the components that are not placed."""
-        made = replace(self.copy(), work=work)
+        layout = replace(self.copy(), work=work)
         for component, count in enumerate(work.counts):
-            if NOWHERE in made.where[component]:
-                made.where[component] = [NOWHERE] * count
-        return made
+            if NOWHERE in layout.where[component]:
+                layout.where[component] = [NOWHERE] * count
+        return layout
 
     def copy(self) -> ServerLayout:
         return replace(

@@ -34,10 +34,10 @@ class ExecutorPool:
         self._free = np.array(per_machine, dtype=np.int64)
 
     def copy(self) -> ExecutorPool:
-        made = ExecutorPool(())
-        made._busy = [bits.copy() for bits in self._busy]
-        made._free = self._free.copy()
-        return made
+        twin = ExecutorPool(())
+        twin._busy = [bits.copy() for bits in self._busy]
+        twin._free = self._free.copy()
+        return twin
 
     def label(self, executor: PoolExecutor) -> str:
         """The id of Fig. 3, counted from 1: ``120`` is machine 1, executor 2, free."""

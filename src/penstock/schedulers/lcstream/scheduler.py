@@ -170,16 +170,18 @@ class LcStreamScheduler:
             executors = min(executors, float(self.per_machine * machines))
         return executors * (machines + _PER_COMPONENT * components)
 
-    def _wanted(self, problem: Problem) -> _Wanted:
+    def _wanted(self, problem: Problem) -> _OperatingRate:
         """The operating rate to begin with."""
         if all(t.demand_per_s is not None for t in problem.topologies):
-            return _Wanted(1.0, None, declared=True)
+            return _OperatingRate(1.0, None, declared=True)
         bound = upper_bound(problem).scale
         if np.isinf(bound):
-            return _Wanted(1.0, bound)
-        return _Wanted(self.load * bound, bound)
+            return _OperatingRate(1.0, bound)
+        return _OperatingRate(self.load * bound, bound)
 
-    def _lowered_until_it_fits(self, problem: Problem, wanted: _Wanted, rounds: Rounds) -> _Tried:
+    def _lowered_until_it_fits(
+        self, problem: Problem, wanted: _OperatingRate, rounds: Rounds
+    ) -> _RateTrial:
         """The first rate at which L and W hold and everything is placed, else the nearest to it."""
         scales = [wanted.scale] if wanted.declared else _lower_and_lower(wanted.scale)
         first = self._first_within_limits(problem, scales, rounds)
@@ -213,7 +215,7 @@ class LcStreamScheduler:
         counts = first_counts(stations, self.executor_cost, pool)
         return ExecutorWork(stations, tuple(rebalance(stations, counts, pool, rounds)))
 
-    def _try(self, problem: Problem, scale: float, rounds: Rounds) -> _Tried:
+    def _try(self, problem: Problem, scale: float, rounds: Rounds) -> _RateTrial:
         """Counts and placement at one operating rate."""
         rules = Rules(self.per_machine, self.threshold)
         layout = ServerLayout.empty(self._count(problem, scale, rounds), rules)
@@ -224,7 +226,7 @@ class LcStreamScheduler:
                 missing.append(placed)
             else:
                 layout = placed
-        return _Tried(layout, missing)
+        return _RateTrial(layout, missing)
 
 
 def _lower_and_lower(scale: float) -> list[float]:
@@ -236,7 +238,7 @@ def _lower_and_lower(scale: float) -> list[float]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _OperatingRate:
     """The operating rate asked for."""
 
     scale: float
@@ -262,7 +264,7 @@ class _Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class _Tried:
+class _RateTrial:
     """What came of one operating rate."""
 
     layout: ServerLayout

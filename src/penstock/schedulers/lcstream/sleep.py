@@ -104,7 +104,7 @@ def _with_fewer(layout: ServerLayout, fewer: list[int]) -> ServerLayout | None:
         return None
     totals = stations.totals(counts)
     for component, less in enumerate(fewer):
-        if less and not stations.kept(component, counts[component], totals):
+        if less and not stations.holds(component, counts[component], totals):
             return None
     where = [[machine for machine in on if machine != NOWHERE] for on in layout.where]
     return ServerLayout.rebuilt(ExecutorWork(stations, counts), layout.rules, where)

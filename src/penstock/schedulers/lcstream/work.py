@@ -35,7 +35,7 @@ class ExecutorWork:
     def late(self) -> list[int]:
         """Components whose executors are beyond L and W."""
         totals = self.stations.totals(self.counts)
-        return [c for c, n in enumerate(self.counts) if not self.stations.kept(c, n, totals)]
+        return [c for c, n in enumerate(self.counts) if not self.stations.holds(c, n, totals)]
 
     @cached_property
     def division(self) -> tuple[FloatVector, ...]:
