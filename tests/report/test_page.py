@@ -1,4 +1,4 @@
-"""The five views of a page say the same."""
+"""The six views of a page say the same."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_html_has_every_number_in_full_and_its_source() -> None:
     assert [(pytest.approx(v), s) for v, s in parser.found] == [(v, s) for v, _, s in FACTS]
 
 
-@pytest.mark.parametrize("view", ["html", "markdown", "latex"])
+@pytest.mark.parametrize("view", ["text", "html", "markdown", "latex"])
 def test_views_for_people_show_the_same_words_for_every_number(view: str) -> None:
     page = _page()
     text = VIEWS[view](page).replace(r"\%", "%").replace(r"\textsuperscript{\textdagger}", "†")
@@ -146,7 +146,7 @@ def test_views_for_people_show_the_same_words_for_every_number(view: str) -> Non
         assert at >= 0, words
 
 
-@pytest.mark.parametrize("view", ["html", "markdown", "latex"])
+@pytest.mark.parametrize("view", ["text", "html", "markdown", "latex"])
 def test_published_numbers_are_marked_and_the_mark_explained(view: str) -> None:
     text = VIEWS[view](_page())
     assert "as published, not run here" in text
@@ -156,7 +156,7 @@ def test_published_numbers_are_marked_and_the_mark_explained(view: str) -> None:
 
 def test_a_page_without_published_numbers_has_no_mark() -> None:
     page = Document("plain", (Section("one", (paragraph("takes ", Number(3, "s")),)),))
-    for view in ("html", "markdown", "latex"):
+    for view in ("text", "html", "markdown", "latex"):
         assert "†" not in VIEWS[view](page)
         assert "as published" not in VIEWS[view](page)
 

@@ -11,8 +11,8 @@ from tests.simulate.runs import calm, simulated
 
 from penstock.files.simulation_file import simulation_to_dict
 from penstock.report.page import Figure, Items, KeyFigures
-from penstock.report.simulation import recorded
-from penstock.report.simulation_remarks import simulation_remarks
+from penstock.report.pages.simulation import recorded
+from penstock.report.pages.simulation_remarks import simulation_remarks
 from penstock.report.story import build as build_report
 from penstock.report.story.over_time import latency_lines, over_time_figure
 from penstock.simulate.results import SimResult

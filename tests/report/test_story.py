@@ -23,11 +23,11 @@ from penstock.model.plan import Plan
 from penstock.model.problem import build as build_problem
 from penstock.model.terms import Terms
 from penstock.planning.facts import Facts
-from penstock.report.loads import machine_uses
+from penstock.planning.machine_use import machine_uses
 from penstock.report.page import Document, Figure, KeyFigures, Note, Source, Table, Tone
 from penstock.report.page.views import VIEWS
 from penstock.report.page.wording import words
-from penstock.report.simulation import recorded
+from penstock.report.pages.simulation import recorded
 from penstock.report.story import Rival, build
 from penstock.simulate.scenario import Down, Replace, Scenario, Slow
 

@@ -19,15 +19,15 @@ from penstock.files.simulation_file import Simulation
 from penstock.model.outcome import Outcome
 from penstock.model.plan import Plan
 from penstock.model.problem import Problem
+from penstock.planning.cost_caveats import costs_origin
 from penstock.planning.counts import COUNTS_FROM_NOTE, DEFAULT_COUNTS_FROM
 from penstock.planning.facts import Facts, facts
 from penstock.planning.result import PlanResult
 from penstock.planning.standing import standing
-from penstock.report.made import how_made
 from penstock.report.page import Document, Source
-from penstock.report.simulation import recorded
+from penstock.report.pages.simulation import recorded
+from penstock.report.provenance import Provenance
 from penstock.report.story import Findings, Rival, build
-from penstock.report.trust import costs_origin
 from penstock.schedulers import registered
 from penstock.schedulers.base import Budget
 from penstock.schedulers.optimal import OptimalScheduler
@@ -345,4 +345,4 @@ def page(
         "scheduler": ", ".join([plan.scheduler, f"seed {plan.seed}", *parameters]),
         "seeds of the comparison": f"{wanted.seed} to {wanted.seed + wanted.seeds - 1}",
     }
-    return build(replace(found, made=how_made(command, when, seconds) | about))
+    return build(replace(found, made=Provenance.here(command, when, seconds).named | about))

@@ -21,7 +21,7 @@ from penstock.model.problem import Problem, build
 from penstock.model.profile import Cost, Origin, Profile
 from penstock.model.topology import Component, Grouping, Kind, Stream, Topology
 from penstock.schedulers.base import Budget
-from penstock_bench.benchmarks.suite import Table
+from penstock_bench.benchmarks.suite import FigureTable
 
 _CORES = (4, 8, 16, 32, 64)
 _MB_PER_CORE = 4096.0
@@ -240,7 +240,7 @@ def others_ahead_percent(repeats: int, weighted: bool) -> Iterator[float]:
         yield 100.0 * (best / max(_answer(case, weighted=weighted).rate, 1e-300) - 1.0)
 
 
-def case_by_case() -> Table:
+def case_by_case() -> FigureTable:
     """Gaps and seconds of every case, with plain shuffle and with shares."""
     rows = []
     for case in CASES:
@@ -257,7 +257,9 @@ def case_by_case() -> Table:
         )
     columns = ["problem", "bound by", "gap, shuffle", "gap, shares", "time", "time, shares"]
     reference = 1e3 * _reference_seconds()
-    return Table(f"Realistic problems (a reference loop took {reference:.1f} ms)", columns, rows)
+    return FigureTable(
+        f"Realistic problems (a reference loop took {reference:.1f} ms)", columns, rows
+    )
 
 
 def _reference_seconds() -> float:

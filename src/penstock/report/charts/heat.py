@@ -36,7 +36,7 @@ from penstock.report.charts.heat_parts import (
     key,
     key_height,
 )
-from penstock.report.folding import name_ranges
+from penstock.report.name_ranges import name_ranges
 from penstock.report.text_width import text_width
 
 __all__ = ["MOST_LINES", "Gauge", "HeatMachine", "heat_svg"]

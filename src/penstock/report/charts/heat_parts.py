@@ -10,7 +10,7 @@ import numpy as np
 
 from penstock.planning.numbers import counted
 from penstock.report.charts.canvas import FAINT, HEAT, INK, OVER, PHONE, Sheet, cut, letter_size
-from penstock.report.folding import name_ranges
+from penstock.report.name_ranges import name_ranges
 from penstock.report.text_width import text_width
 
 #: Above this it is more than full, not a matter of rounding.

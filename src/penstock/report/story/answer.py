@@ -7,8 +7,9 @@ import numpy as np
 from penstock.evaluate.bound import hottest_key_in_words
 from penstock.evaluate.predict import RATE_ASKED_FOR
 from penstock.model.profile import Origin
+from penstock.planning.contingencies.losses import loss_in_words, losses, without_room, worst_loss
+from penstock.planning.cost_caveats import cost_caveats
 from penstock.planning.numbers import counted
-from penstock.report.losses import losses, told_loss, without_room, worst_loss
 from penstock.report.page import (
     Block,
     Items,
@@ -23,7 +24,6 @@ from penstock.report.page import (
     percent,
 )
 from penstock.report.story.findings import Findings
-from penstock.report.trust import trust_notes
 
 _RATE = "tuples/s"
 #: A gap below this is not worth another search.
@@ -43,7 +43,7 @@ def answer(found: Findings) -> Section:
     steps = _next_steps(found)
     if steps:
         blocks += [paragraph("What to do next:"), Items(tuple(steps))]
-    remarks = [*found.remarks, *_costs(found), *plan.notes, *trust_notes(plan)]
+    remarks = [*found.remarks, *_costs(found), *plan.notes, *cost_caveats(plan)]
     blocks += [Note(f"{text[:1].upper()}{text[1:]}.") for text in remarks]
     return Section("The answer", tuple(blocks))
 
@@ -81,7 +81,7 @@ def _key_figures(found: Findings) -> KeyFigures:
             KeyFigure(
                 "If one machine is lost",
                 percent(left, found.contingencies),
-                f"at least ({told_loss(plan, worst)})",
+                f"at least ({loss_in_words(plan, worst)})",
             )
         )
     elif losses(plan) and worst is None:

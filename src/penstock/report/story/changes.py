@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from penstock.change.diff import Changes, ComponentChange
 from penstock.model.plan import Plan
+from penstock.planning.machine_use import machine_uses
 from penstock.report.charts.bars import Pair, pairs_svg
-from penstock.report.folding import change_words, name_ranges
-from penstock.report.loads import machine_uses
+from penstock.report.name_ranges import change_words, name_ranges
 from penstock.report.page import (
     Block,
     Cell,

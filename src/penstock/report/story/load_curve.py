@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from penstock.planning.numbers import plain
 from penstock.report.charts.load_curve import LoadLine, load_curve_svg
-from penstock.report.load_curve import curve_remarks
 from penstock.report.page import Cell, Column, Figure, Number, Table
+from penstock.report.pages.load_curve import curve_remarks
 from penstock.simulate.intervals import Interval
 from penstock.simulate.load_curve import LoadCurve
 

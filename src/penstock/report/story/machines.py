@@ -10,9 +10,9 @@ from penstock.evaluate.limits import memory_used
 from penstock.evaluate.network import nic_bytes
 from penstock.model.cluster import Cluster
 from penstock.model.plan import Plan
+from penstock.planning.machine_use import MachineUse, machine_size, machine_uses
 from penstock.report.charts.heat import MOST_LINES, Gauge, HeatMachine, heat_svg
-from penstock.report.folding import idle_machines, name_ranges
-from penstock.report.loads import MachineUse, machine_size, machine_uses
+from penstock.report.name_ranges import idle_machines, name_ranges
 from penstock.report.page import Block, Cell, Column, Figure, Number, Section, Table, paragraph
 from penstock.report.story.findings import Findings
 

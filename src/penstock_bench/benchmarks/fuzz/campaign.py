@@ -25,7 +25,7 @@ from penstock_bench.benchmarks.fuzz.originals import Files, sets_of_files
 from penstock_bench.benchmarks.fuzz.server import ENGINE, PLAIN, Limits, Outcome, Server, Way
 from penstock_bench.benchmarks.fuzz.verbs import Verb
 from penstock_bench.benchmarks.long_runs import say
-from penstock_bench.benchmarks.suite import Table
+from penstock_bench.benchmarks.suite import FigureTable
 
 #: One in so many is run as a process of its own, as users do.
 _OWN_PROCESS_EVERY = 100
@@ -244,7 +244,7 @@ def _so_far(commands: int, seed: int, hours: float | None) -> Campaign:
     return found
 
 
-def commands_run(commands: int, seed: int, hours: float | None = None) -> Table:
+def commands_run(commands: int, seed: int, hours: float | None = None) -> FigureTable:
     """How many commands ran in which way, and the most that one of them took."""
     found = _campaign(commands, seed, hours)
     totals = found.totals
@@ -259,17 +259,17 @@ def commands_run(commands: int, seed: int, hours: float | None = None) -> Table:
     columns = ["run as", "commands", "verbs", "by exit code", "most CPU", "most memory"]
     cut = ", interrupted" if found.interrupted else ""
     title = f"{totals.done:,} commands from seed {seed}{cut}; {totals.plans:,} plans checked"
-    return Table(title, columns, rows)
+    return FigureTable(title, columns, rows)
 
 
-def failures_found(commands: int, seed: int, hours: float | None = None) -> Table:
+def failures_found(commands: int, seed: int, hours: float | None = None) -> FigureTable:
     """Failures by what they look like, with the folder of the first of each."""
     found = _so_far(commands, seed, hours).failures
     rows = [
         [signature, str(count), str(found.first[signature][0])]
         for signature, count in found.counts.most_common()
     ]
-    return Table("Failures", ["what", "times", "kept in"], rows)
+    return FigureTable("Failures", ["what", "times", "kept in"], rows)
 
 
 def failures(

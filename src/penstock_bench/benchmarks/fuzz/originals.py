@@ -25,7 +25,7 @@ from penstock.files.store import load, to_dict
 from penstock.files.writer import fingerprint
 from penstock.model.plan import Plan
 from penstock.model.problem import Problem, build
-from penstock.report.simulation_remarks import simulation_remarks
+from penstock.report.pages.simulation_remarks import simulation_remarks
 from penstock.schedulers.base import Budget
 from penstock_bench.benchmarks.fuzz.storm_files import (
     FLUX,

@@ -1,62 +1,103 @@
-"""Several schedulers on one problem, best first, as text for a terminal or a pipe."""
+"""Several schedulers on one problem, best first."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich.table import Table
-
+from penstock.evaluate.bound import Bound
 from penstock.evaluate.latency import LOAD
+from penstock.model.problem import Problem
 from penstock.planning.facts import Facts, ranked
-from penstock.planning.numbers import UNKNOWN, count, counted, percent, plain, rate, seconds
-from penstock.report.text import plain_table
+from penstock.planning.numbers import counted, percent, rate
+from penstock.report.page import (
+    Cell,
+    Column,
+    Document,
+    Number,
+    Paragraph,
+    Section,
+    Table,
+    Tag,
+    Tone,
+    paragraph,
+    table_of,
+)
+from penstock.report.pages.bound import bound_blocks
+from penstock.report.pages.simulation import simulated_schedulers
+from penstock.simulate.results import SimResult
 
 _MOST_SHORTFALLS = 3
 
 
-def comparison_view(rows: Sequence[Facts], *, bars: bool) -> Table:
-    """One row per scheduler, best first, with the figures people choose by."""
-    table = plain_table("scheduler")
-    for column in ("rate/s", "throughput/s", "gap to bound", "instances", "machines"):
-        table.add_column(column, justify="right")
-    for column in ("per machine", "utilisation", "weighted", "network mix", "latency ms", "watts"):
-        table.add_column(column, justify="right")
-    table.add_column("time", justify="right")
+def comparison_page(
+    rows: Sequence[Facts],
+    problem: Problem | None = None,
+    bound: Bound | None = None,
+    simulated: Sequence[tuple[str, SimResult | None]] = (),
+    load: float = LOAD,
+) -> Document:
+    """Figures people choose by, remarks, the bound, and simulations where there are any."""
+    sections = [
+        Section("", (comparison_table(rows),)),
+        Section("", tuple(map(paragraph, comparison_remarks(rows)))),
+    ]
+    if problem is not None and bound is not None:
+        sections.append(Section("", bound_blocks(problem, bound)))
+    if simulated:
+        about = f"simulated for a minute at {percent(load, 0)} of each plan's own rate"
+        sections.append(Section("", (paragraph(about), simulated_schedulers(simulated))))
+    return Document("", tuple(section for section in sections if section.blocks))
+
+
+def comparison_table(rows: Sequence[Facts]) -> Table:
+    """One row per scheduler, best first, with what is known of any of them."""
     in_order = ranked(rows)
-    for row in in_order:
+
+    def name(row: Facts) -> Cell:
         is_best = row is in_order[0] and row.total_rate_per_s is not None
-        table.add_row(
-            row.scheduler,
-            _rate_or_why_not(row),
-            rate(row.throughput_per_s),
-            percent(row.gap),
-            count(row.instances),
-            count(row.machines_used),
-            rate(row.throughput_per_machine),
-            percent(row.mean_utilisation),
-            percent(row.weighted_utilisation),
-            network_mix(row),
-            plain(row.path_latency_ms, 3),
-            plain(row.watts),
-            seconds(row.seconds_to_plan),
-            style="bold" if bars and is_best else "",
-        )
-    return table
+        return Tag(row.scheduler, Tone.GOOD) if is_best else row.scheduler
+
+    return table_of(
+        in_order,
+        (Column("scheduler"), name),
+        (Column("rate", "tuples/s"), _rate_or_why_not),
+        (Column("throughput", "tuples/s"), lambda row: row.throughput_per_s),
+        (Column("gap to bound", "%"), lambda row: _percent(row.gap)),
+        (Column("instances"), lambda row: row.instances),
+        (Column("machines"), lambda row: row.machines_used),
+        (Column("per machine", "tuples/s"), lambda row: row.throughput_per_machine),
+        (Column("utilisation", "%"), lambda row: _percent(row.mean_utilisation)),
+        (Column("weighted", "%"), lambda row: _percent(row.weighted_utilisation)),
+        (Column("network mix"), _network_mix),
+        (Column("latency", "ms"), lambda row: row.path_latency_ms),
+        (Column("watts"), lambda row: row.watts),
+        (Column("time"), lambda row: _time(row.seconds_to_plan)),
+    ).without_unknown()
 
 
-def network_mix(row: Facts) -> str:
+def _percent(part: float | None) -> float | None:
+    return None if part is None else 100.0 * part
+
+
+def _time(seconds: float) -> Paragraph:
+    if seconds < 1:
+        return paragraph(Number(1000 * seconds, "ms"))
+    return paragraph(Number(seconds, "s"))
+
+
+def _network_mix(row: Facts) -> str | None:
     """Percent of the tuples by hop class, nearest first."""
     if row.network_mix is None:
-        return UNKNOWN
+        return None
     return "/".join(f"{100 * part:.0f}" for part in row.network_mix.values())
 
 
-def _rate_or_why_not(row: Facts) -> str:
+def _rate_or_why_not(row: Facts) -> Cell:
     if not row.placed:
         return "no plan"
     if row.not_placed:
         return f"{len(row.not_placed)} not placed"
-    return rate(row.total_rate_per_s)
+    return row.total_rate_per_s
 
 
 def comparison_remarks(rows: Sequence[Facts]) -> list[str]:

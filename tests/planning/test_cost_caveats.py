@@ -11,7 +11,7 @@ from penstock.model.cpu_form import CpuForm, FormKind
 from penstock.model.plan import Plan
 from penstock.model.problem import build
 from penstock.model.profile import Cost, SpeedBasis, SpeedEstimate
-from penstock.report.trust import trust_notes
+from penstock.planning.cost_caveats import cost_caveats
 
 ONE = cluster(M1=1, every={"cpu_points": 100.0})
 
@@ -26,12 +26,12 @@ def plan_with(**changes: object) -> Plan:
 
 
 def test_a_straight_line_that_was_measured_needs_no_word():
-    assert trust_notes(plan_with()) == []
-    assert trust_notes(plan_with(rate_most=90.0)) == []
+    assert cost_caveats(plan_with()) == []
+    assert cost_caveats(plan_with(rate_most=90.0)) == []
 
 
 def test_an_estimated_cost_is_named():
-    assert trust_notes(plan_with(extrapolated=True)) == [
+    assert cost_caveats(plan_with(extrapolated=True)) == [
         "estimated, never measured: the cost of a on M1"
     ]
 
@@ -39,7 +39,7 @@ def test_an_estimated_cost_is_named():
 def test_an_estimate_by_speed_says_from_what_and_how_far_it_may_be_off():
     # A standard error of 22.1 % is a factor of 1.221; 1.96 of them are a factor of 1.48.
     estimate = SpeedEstimate("any", 1.4, SpeedBasis.STATED)
-    (note,) = trust_notes(plan_with(extrapolated=True, estimate=estimate, e_error=0.221))
+    (note,) = cost_caveats(plan_with(extrapolated=True, estimate=estimate, e_error=0.221))
     assert note == (
         "estimated, never measured: costs on M1 (1.4 times as fast), from those measured on any by "
         "the speeds stated in the cluster; each may be off by a factor of 1.5 either way (95 %)"
@@ -48,12 +48,12 @@ def test_an_estimate_by_speed_says_from_what_and_how_far_it_may_be_off():
 
 def test_a_line_for_a_bent_form_says_how_far_it_is_off():
     form = CpuForm(FormKind.SPINNING, 1.0, 0.0, spin=16.0, shape=20.0)
-    (note,) = trust_notes(plan_with(form=form, linear_error=0.12))
+    (note,) = cost_caveats(plan_with(form=form, linear_error=0.12))
     assert "a on M1: measured as spinning" in note
     assert "off by up to 12 %" in note
 
 
 def test_rates_beyond_the_measured_are_named():
     # 100 tuples/s planned, 50 measured.
-    (note,) = trust_notes(plan_with(rate_most=50.0))
+    (note,) = cost_caveats(plan_with(rate_most=50.0))
     assert "a on M1 is to take 100 tuples/s per instance, measured up to 50" in note

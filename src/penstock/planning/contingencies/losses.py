@@ -20,7 +20,7 @@ def worst_loss(plan: Plan) -> Contingency | None:
     return min(known, key=lambda lost: lost.rate_left_per_s or 0.0, default=None)
 
 
-def told_loss(plan: Plan, lost: Contingency) -> str:
+def loss_in_words(plan: Plan, lost: Contingency) -> str:
     """Which machine is lost, and that idle ones do not help where the plan leaves them off."""
     idle = len(plan.problem.cluster.machines) - len(plan.placement.machines_used)
     off = "; idle machines stay off" if idle and plan.problem.terms.leaves_idle_off else ""

@@ -1,4 +1,4 @@
-"""Who uses how much of each machine: the table behind the bars and the picture."""
+"""Who uses how much of each machine: the table behind loads and pictures."""
 
 from __future__ import annotations
 

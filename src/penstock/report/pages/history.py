@@ -5,19 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
-
+from penstock.change.diff import ComponentChange
 from penstock.change.history import APPLIED, BEGUN, Entry, Outcome, Receipt
-from penstock.planning.numbers import UNKNOWN, percent, plain, rate
+from penstock.planning.numbers import percent
+from penstock.report.page import (
+    Block,
+    Column,
+    Document,
+    Number,
+    Paragraph,
+    Section,
+    Table,
+    field_list,
+    paragraph,
+    table_of,
+)
 
 #: Predictions this close are called right; the goal of every figure we publish.
 AS_PREDICTED = 0.05
-_HEADINGS = (
-    "applied (UTC)", "plan", "topology", "scheduler", "moved", "rate predicted", "measured",
-    "CPU off, median", "worst", "verdict",
-)  # fmt: skip
 
 
 def verdict(entry: Entry) -> str:
@@ -40,44 +45,40 @@ def _cpu_verdict(measured: Outcome) -> str:
 
 
 def _rate_verdicts(entry: Entry, measured: Outcome) -> list[str]:
-    found = []
+    verdicts = []
     several = len(measured.topologies) > 1
     for topology in measured.topologies:
         error = entry.rate_error(topology)
         if not topology.at_limit:
-            said = "not at its limit"
+            words = "not at its limit"
         elif error is None:
-            said = "at its limit, no rate predicted"
+            words = "at its limit, no rate predicted"
         elif abs(error) <= AS_PREDICTED:
-            said = "carries what was predicted"
+            words = "carries what was predicted"
         else:
-            said = f"carries {'less' if error > 0 else 'more'} than predicted"
-        found.append(f"{topology.topology} {said}" if several else said)
-    return found
+            words = f"carries {'less' if error > 0 else 'more'} than predicted"
+        verdicts.append(f"{topology.topology} {words}" if several else words)
+    return verdicts
 
 
-def history_view(entries: Sequence[Entry]) -> RenderableType:
+def history_page(entries: Sequence[Entry]) -> Document:
     """One line per plan, and how good predictions were over all of them."""
     if not entries:
-        return Text("no plan was applied yet")
-    table = _table(*_HEADINGS[:5])
-    for heading in _HEADINGS[5:9]:
-        table.add_column(heading, justify="right")
-    table.add_column(_HEADINGS[9])
-    for entry in entries:
-        table.add_row(*_row(entry))
-    return Group(table, "", Text(summary(entries)))
-
-
-def history_markdown(entries: Sequence[Entry]) -> str:
-    """The same as a Markdown table."""
-    lines = [f"| {' | '.join(_HEADINGS)} |", f"|{' --- |' * len(_HEADINGS)}"]
-    lines += [f"| {' | '.join(_cell(c) for c in _row(entry))} |" for entry in entries]
-    return "\n".join([*lines, "", summary(entries), ""])
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
+        return Document("", (Section("", (paragraph("no plan was applied yet"),)),))
+    table = table_of(
+        entries,
+        (Column("applied (UTC)"), lambda entry: _when(entry.applied.began_ms)),
+        (Column("plan"), lambda entry: entry.applied.plan_id),
+        (Column("topology"), lambda entry: ", ".join(entry.applied.topologies)),
+        (Column("scheduler"), lambda entry: entry.applied.plan.scheduler),
+        (Column("moved"), lambda entry: moved(entry.applied)),
+        (Column("rate predicted"), _predicted_rates),
+        (Column("measured"), _measured_rates),
+        (Column("CPU off, median", "%"), lambda entry: _cpu_error(entry, "median_cpu_error")),
+        (Column("worst", "%"), lambda entry: _cpu_error(entry, "worst_cpu_error")),
+        (Column("verdict"), verdict),
+    )
+    return Document("", (Section("", (table,)), Section("", (paragraph(summary(entries)),))))
 
 
 def summary(entries: Sequence[Entry]) -> str:
@@ -93,38 +94,47 @@ def summary(entries: Sequence[Entry]) -> str:
         for t in e.measured.topologies
         if (error := e.rate_error(t)) is not None
     ]
-    said = f"{_plans(len(entries))}, {len(measured)} measured"
+    words = f"{_plans(len(entries))}, {len(measured)} measured"
     if errors:
         middle = errors[(len(errors) - 1) // 2] / 2 + errors[len(errors) // 2] / 2
-        said += (
+        words += (
             f"; CPU of {len(errors)} machines off by {percent(middle)} (median), "
             f"{percent(errors[-1])} (worst)"
         )
     if rates:
-        return f"{said}; rate at the limit off by up to {percent(max(rates))} ({len(rates)} times)"
-    return f"{said}; no topology was seen at its limit"
+        return f"{words}; rate at the limit off by up to {percent(max(rates))} ({len(rates)} times)"
+    return f"{words}; no topology was seen at its limit"
 
 
 def _plans(count: int) -> str:
     return f"{count} plan{'s' if count != 1 else ''} applied"
 
 
-def _row(entry: Entry) -> list[str]:
-    applied, measured = entry.applied, entry.measured
-    predicted = applied.predicted_rate_per_s
-    seen = {t.topology: t for t in measured.topologies} if measured else {}
-    return [
-        _when(applied.began_ms),
-        applied.plan_id,
-        ", ".join(applied.topologies),
-        applied.plan.scheduler,
-        moved(applied),
-        ", ".join(rate(predicted.get(name)) for name in applied.topologies),
-        ", ".join(rate(seen[n].rate_per_s) if n in seen else UNKNOWN for n in applied.topologies),
-        percent(measured.median_cpu_error if measured else None),
-        percent(measured.worst_cpu_error if measured else None),
-        verdict(entry),
-    ]
+def _predicted_rates(entry: Entry) -> Paragraph:
+    predicted = entry.applied.predicted_rate_per_s
+    return _rate_list([predicted.get(name) for name in entry.applied.topologies])
+
+
+def _measured_rates(entry: Entry) -> Paragraph:
+    measured = entry.measured.topologies if entry.measured else ()
+    rates = {topology.topology: topology.rate_per_s for topology in measured}
+    return _rate_list([rates.get(name) for name in entry.applied.topologies])
+
+
+def _cpu_error(entry: Entry, name: str) -> float | None:
+    return _percent(getattr(entry.measured, name) if entry.measured else None)
+
+
+def _rate_list(rates: Sequence[float | None]) -> Paragraph:
+    """The rates of several topologies in one cell."""
+    parts: list[str | Number] = []
+    for rate in rates:
+        parts += [", ", Number(rate)] if parts else [Number(rate)]
+    return Paragraph(tuple(parts))
+
+
+def _percent(part: float | None) -> float | None:
+    return None if part is None else 100 * part
 
 
 def moved(applied: Receipt) -> str:
@@ -134,16 +144,15 @@ def moved(applied: Receipt) -> str:
         "added": sum(len(c.added) for c in applied.changes),
         "dropped": sum(len(c.dropped) for c in applied.changes),
     }
-    said = [f"{count} {what}" for what, count in parts.items() if count]
+    words = [f"{count} {what}" for what, count in parts.items() if count]
     if any(c.shares_changed for c in applied.changes):
-        said.append("shares")
-    return ", ".join(said) or "nothing"
+        words.append("shares")
+    return ", ".join(words) or "nothing"
 
 
-def entry_view(entry: Entry) -> RenderableType:
+def entry_page(entry: Entry) -> Document:
     """Everything about one plan."""
     applied, measured = entry.applied, entry.measured
-    grid = Table.grid(padding=(0, 2))
     facts = {
         "plan": applied.plan_id,
         "scheduler": applied.plan.scheduler,
@@ -158,48 +167,50 @@ def entry_view(entry: Entry) -> RenderableType:
             f"{_when(measured.from_ms)} to {_when(measured.to_ms)} UTC, "
             f"{measured.stretches} stretches in which everything ran as planned"
         )
-    for name, value in facts.items():
-        if value:
-            grid.add_row(name, value)
-    parts: list[RenderableType] = [Text(applied.id, "bold"), grid]
-    for trouble in applied.trouble:
-        parts.append(Text(f"trouble: {trouble}"))
-    parts += ["", Text("Moved", "bold"), _changes(applied)]
-    parts += ["", Text("Rates (tuples/s)", "bold"), _rates(entry)]
-    parts += ["", Text(_cpu_title(measured), "bold"), _machines(entry)]
-    return Group(*parts)
+    trouble = [paragraph(f"trouble: {text}") for text in applied.trouble]
+    sections = (
+        Section("", (field_list(facts), *trouble)),
+        Section("Moved", (_changes(applied),)),
+        Section("Rates (tuples/s)", (_rates(entry),)),
+        Section(_cpu_title(measured), (_machines(entry),)),
+    )
+    return Document(applied.id, sections)
 
 
-def _changes(applied: Receipt) -> RenderableType:
+def _changes(applied: Receipt) -> Block:
     if not any(c.is_change for c in applied.changes):
-        return Text("nothing")
-    table = _table("topology", "component", "what")
-    for change in applied.changes:
-        said = [f"{a} → {b}" for a, b in change.moves]
-        said += [f"+ {machine}" for machine in change.added]
-        said += [f"- {machine}" for machine in change.dropped]
-        said += ["other shares"] if change.shares_changed else []
-        table.add_row(change.topology, change.component, ", ".join(said))
-    return table
+        return paragraph("nothing")
+    return table_of(
+        applied.changes,
+        (Column("topology"), lambda change: change.topology),
+        (Column("component"), lambda change: change.component),
+        (Column("what"), _every_instance),
+    )
+
+
+def _every_instance(change: ComponentChange) -> str:
+    words = [f"{a} → {b}" for a, b in change.moves]
+    words += [f"+ {machine}" for machine in change.added]
+    words += [f"- {machine}" for machine in change.dropped]
+    return ", ".join([*words, *(["other shares"] if change.shares_changed else [])])
 
 
 def _rates(entry: Entry) -> Table:
-    table = _table("topology")
-    for column in ("predicted limit", "measured", "error", "latency (ms)"):
-        table.add_column(column, justify="right")
-    table.add_column("at its limit?")
-    seen = {t.topology: t for t in entry.measured.topologies} if entry.measured else {}
     predicted = entry.applied.predicted_rate_per_s
-    for name in entry.applied.topologies:
-        topology = seen.get(name)
-        if topology is None:
-            table.add_row(name, rate(predicted.get(name)), UNKNOWN, UNKNOWN, UNKNOWN, "")
-            continue
-        table.add_row(
-            name, rate(predicted.get(name)), rate(topology.rate_per_s),
-            _signed(entry.rate_error(topology)), plain(topology.latency_ms, 3), topology.why,
-        )  # fmt: skip
-    return table
+    seen = {t.topology: t for t in entry.measured.topologies} if entry.measured else {}
+    rows = [(name, seen.get(name)) for name in entry.applied.topologies]
+    return table_of(
+        rows,
+        (Column("topology"), lambda row: row[0]),
+        (Column("predicted limit"), lambda row: predicted.get(row[0])),
+        (Column("measured"), lambda row: row[1].rate_per_s if row[1] else None),
+        (
+            Column("error", "%", digits=1, signed=True),
+            lambda row: _percent(entry.rate_error(row[1])) if row[1] else None,
+        ),
+        (Column("latency", "ms"), lambda row: row[1].latency_ms if row[1] else None),
+        (Column("at its limit?"), lambda row: row[1].why if row[1] else ""),
+    )
 
 
 def _cpu_title(measured: Outcome | None) -> str:
@@ -209,38 +220,29 @@ def _cpu_title(measured: Outcome | None) -> str:
 
 
 def _machines(entry: Entry) -> Table:
-    table = _table("machine")
-    for column in ("predicted at the limit", "predicted at this rate", "measured", "error"):
-        table.add_column(column, justify="right")
     seen = {m.machine: m for m in entry.measured.machines} if entry.measured else {}
-    for load in entry.applied.plan.predicted.machines:
-        machine = seen.get(load.machine)
-        table.add_row(
-            load.machine,
-            plain(load.cpu_points),
-            plain(machine.expected_cpu_points if machine else None),
-            plain(machine.cpu_points if machine else None),
-            _signed(machine.error if machine else None),
-        )
-    return table
-
-
-def _signed(error: float | None) -> str:
-    return UNKNOWN if error is None else f"{100 * error:+.1f} %"
+    rows = [(load, seen.get(load.machine)) for load in entry.applied.plan.predicted.machines]
+    return table_of(
+        rows,
+        (Column("machine"), lambda row: row[0].machine),
+        (Column("predicted at the limit"), lambda row: row[0].cpu_points),
+        (
+            Column("predicted at this rate"),
+            lambda row: row[1].expected_cpu_points if row[1] else None,
+        ),
+        (Column("measured"), lambda row: row[1].cpu_points if row[1] else None),
+        (
+            Column("error", "%", digits=1, signed=True),
+            lambda row: _percent(row[1].error) if row[1] else None,
+        ),
+    )
 
 
 def _when(ms: int) -> str:
     return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
-def _table(*columns: str) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for column in columns:
-        table.add_column(column)
-    return table
-
-
-def entry_to_dict(entry: Entry) -> dict[str, object]:
+def entry_dict(entry: Entry) -> dict[str, object]:
     """One plan as JSON has it; unknown is null."""
     applied, measured = entry.applied, entry.measured
     predicted = applied.plan.predicted
@@ -263,12 +265,12 @@ def entry_to_dict(entry: Entry) -> dict[str, object]:
             "limited_by": predicted.limited_by,
             "cpu_points": {m.machine: m.cpu_points for m in predicted.machines},
         },
-        "measured": None if measured is None else _outcome_to_dict(entry, measured),
+        "measured": None if measured is None else _outcome_dict(entry, measured),
         "verdict": verdict(entry),
     }
 
 
-def _outcome_to_dict(entry: Entry, measured: Outcome) -> dict[str, object]:
+def _outcome_dict(entry: Entry, measured: Outcome) -> dict[str, object]:
     return {
         "from_ms": measured.from_ms,
         "to_ms": measured.to_ms,

@@ -1,27 +1,36 @@
-"""A load curve as text and as JSON."""
+"""A load curve: latency at several parts of the sustainable rate."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import isfinite, nan
 from typing import Any
 
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
-
 from penstock.files.answer_formats import answer_head
-from penstock.planning.numbers import counted, percent, rate
-from penstock.report.simulation import figures_table, interval_text, percentile_text
-from penstock.report.simulation_remarks import (
+from penstock.planning.numbers import counted, percent
+from penstock.report.page import (
+    Cell,
+    Column,
+    Document,
+    Number,
+    Section,
+    Table,
+    field_list,
+    paragraph,
+    table_of,
+)
+from penstock.report.pages.simulation import interval_cell, mean_cell
+from penstock.report.pages.simulation_remarks import (
     falling_behind,
     percentile_title,
     too_short_for_warmup,
-    untold_percentile,
+    unknown_percentile,
     what_it_needs,
 )
 from penstock.simulate.intervals import BATCHES
 from penstock.simulate.latency import PERCENTILES
 from penstock.simulate.load_curve import LoadCurve, LoadPoint
+from penstock.simulate.measured import TopologyFigures
 from penstock.simulate.results import SimResult, number_or_none
 
 _FIGURES = ("latency_ms", *(f"latency_{name}_ms" for name in PERCENTILES))
@@ -29,51 +38,49 @@ _FIGURES = ("latency_ms", *(f"latency_{name}_ms" for name in PERCENTILES))
 _BEND = 2.0
 
 
-def load_curve_view(curve: LoadCurve) -> RenderableType:
+def load_curve_page(curve: LoadCurve) -> Document:
     """One line for each load and topology."""
     problem = curve.problem
-    title = f"{problem.title} on {problem.cluster.name}: latency against load"
-    grid = Table.grid(padding=(0, 2))
-    grid.add_row("sustainable", f"{rate(curve.sustainable_per_s)} tuples/s, a load of 100 %")
     events = sum(point.result.events for point in curve.points)
     runs = counted(len(curve.points), "run")
-    grid.add_row("simulated", f"{runs}, {events:,} events, seed {curve.seed}")
-    grid.add_row("±", f"95 % interval over {BATCHES} parts of a run")
-    remarks = [Text(remark) for remark in curve_remarks(curve)]
-    return Group(
-        Text(title, "bold"), grid, Text(""), _table(curve), *([Text("")] if remarks else []),
-        *remarks,
-    )  # fmt: skip
+    sustainable = Number(curve.sustainable_per_s, "tuples/s")
+    about = field_list(
+        {
+            "sustainable": paragraph(sustainable, ", a load of 100 %"),
+            "simulated": f"{runs}, {events:,} events, seed {curve.seed}",
+            "±": f"95 % interval over {BATCHES} parts of a run",
+        }
+    )
+    sections = [Section("", (about,)), Section("", (_table(curve),))]
+    if remarks := curve_remarks(curve):
+        sections.append(Section("", tuple(map(paragraph, remarks))))
+    title = f"{problem.title} on {problem.cluster.name}: latency against load"
+    return Document(title, tuple(sections))
 
 
 def _table(curve: LoadCurve) -> Table:
     several = len(curve.problem.topologies) > 1
-    table = figures_table(
-        "load", *(["topology"] if several else []), "offered/s", "completed/s", "latency ms",
-        *map(percentile_title, PERCENTILES), "CPU of busiest", "simulated s",
-    )  # fmt: skip
-    for point in curve.points:
-        measured = point.result.measured
-        for one in measured.topologies:
-            table.add_row(
-                percent(point.load, 0),
-                *([one.topology] if several else []),
-                rate(one.offered_per_s),
-                rate(one.completed_per_s),
-                *_latencies(point.result, f"topologies.{one.topology}"),
-                percent(max(m.utilisation for m in measured.machines)),
-                f"{measured.until_s:g}",
-            )
-    return table
+    rows = [(point, one) for point in curve.points for one in point.result.measured.topologies]
 
+    def busiest(row: tuple[LoadPoint, TopologyFigures]) -> float:
+        return 100 * max(m.utilisation for m in row[0].result.measured.machines)
 
-def _latencies(result: SimResult, path: str) -> list[str]:
-    """Mean and percentiles; those that curves are drawn of with their intervals."""
-    with_interval = ("latency_ms", "latency_p99_ms")
-    return [
-        (interval_text if name in with_interval else percentile_text)(result, f"{path}.{name}")
-        for name in _FIGURES
-    ]
+    def latency(name: str) -> Callable[[tuple[LoadPoint, TopologyFigures]], Cell]:
+        # Those that curves are drawn of have their intervals.
+        read = interval_cell if name in ("latency_ms", "latency_p99_ms") else mean_cell
+        return lambda row: read(row[0].result, f"topologies.{row[1].topology}.{name}")
+
+    return table_of(
+        rows,
+        (Column("load", "%", digits=0), lambda row: 100 * row[0].load),
+        *([(Column("topology"), lambda row: row[1].topology)] if several else []),
+        (Column("offered", "tuples/s"), lambda row: row[1].offered_per_s),
+        (Column("completed", "tuples/s"), lambda row: row[1].completed_per_s),
+        (Column("latency ms"), latency("latency_ms")),
+        *((Column(percentile_title(name)), latency(f"latency_{name}_ms")) for name in PERCENTILES),
+        (Column("CPU of busiest", "%"), busiest),
+        (Column("simulated s"), lambda row: float(row[0].result.measured.until_s)),
+    )
 
 
 def curve_remarks(curve: LoadCurve) -> list[str]:
@@ -82,15 +89,15 @@ def curve_remarks(curve: LoadCurve) -> list[str]:
     if bend := _bend(curve):
         remarks.append(bend)
     for point in curve.points:
-        told = falling_behind(point.result)
-        if not told and (unsettled := too_short_for_warmup(point.result)):
-            told = [unsettled]
-        remarks += [f"at {percent(point.load, 0)}: {text}" for text in told]
-    if left_out := [name for p in curve.points if (name := untold_percentile(p.result))]:
+        cautions = falling_behind(point.result)
+        if not cautions and (unsettled := too_short_for_warmup(point.result)):
+            cautions = [unsettled]
+        remarks += [f"at {percent(point.load, 0)}: {text}" for text in cautions]
+    if left_out := [name for p in curve.points if (name := unknown_percentile(p.result))]:
         lowest = min(left_out, key=list(PERCENTILES).index)
         remarks.append(
-            f"{percentile_title(lowest)} is told of runs with {what_it_needs(lowest)}; --duration "
-            "sets their length"
+            f"{percentile_title(lowest)} is known only of runs with {what_it_needs(lowest)}; "
+            "--duration sets their length"
         )
     if curve.stopped:
         remarks.append("stopped early: higher loads were not simulated")
@@ -117,11 +124,11 @@ def _bend(curve: LoadCurve) -> str | None:
 
 def slowest_p99_ms(point: LoadPoint) -> float:
     """p99 of the slowest topology at a load; NaN where it is not known of all of them."""
-    found = [one.latency_p99_ms for one in point.result.measured.topologies]
-    return max(found) if all(isfinite(value) for value in found) else nan
+    p99s = [one.latency_p99_ms for one in point.result.measured.topologies]
+    return max(p99s) if all(isfinite(value) for value in p99s) else nan
 
 
-def load_curve_to_dict(curve: LoadCurve) -> dict[str, object]:
+def load_curve_dict(curve: LoadCurve) -> dict[str, object]:
     """The curve as ``--json`` prints it."""
     return {
         **answer_head("load-curve"),
@@ -160,5 +167,8 @@ def _point(point: LoadPoint) -> dict[str, Any]:
 
 
 def _interval(result: SimResult, path: str) -> dict[str, float | None]:
-    found = result.interval(path)
-    return {"mean": number_or_none(found.mean), "half_width": number_or_none(found.half_width)}
+    interval = result.interval(path)
+    return {
+        "mean": number_or_none(interval.mean),
+        "half_width": number_or_none(interval.half_width),
+    }

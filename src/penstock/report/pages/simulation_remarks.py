@@ -32,7 +32,9 @@ def simulation_remarks(result: SimResult) -> list[str]:
             f"{batch} service times too long"
         )
     if result.model == FLUID:
-        remarks.append("a liquid knows no chance: no percentiles, and no queues below saturation")
+        remarks.append(
+            "the fluid model has no randomness: no percentiles, and no queues below saturation"
+        )
     return [remark for remark in remarks if remark]
 
 
@@ -98,8 +100,8 @@ def _loss(change: Change) -> tuple[float, str] | None:
 
 def falling_behind(result: SimResult) -> list[str]:
     """The topologies that complete less than is offered, and how much is queued."""
-    found = (_falls_behind(result, one) for one in result.measured.topologies)
-    return [remark for remark in found if remark]
+    remarks = (_falls_behind(result, one) for one in result.measured.topologies)
+    return [remark for remark in remarks if remark]
 
 
 def _falls_behind(result: SimResult, one: TopologyFigures) -> str | None:
@@ -116,8 +118,8 @@ def _falls_behind(result: SimResult, one: TopologyFigures) -> str | None:
     )
 
 
-def untold_percentile(result: SimResult) -> str | None:
-    """The lowest percentile that is left out for want of tuples; a liquid has none."""
+def unknown_percentile(result: SimResult) -> str | None:
+    """The lowest percentile that is left out for lack of tuples; the fluid model has none."""
     if result.model == FLUID:
         return None
     for name in PERCENTILES:
@@ -133,7 +135,7 @@ def what_it_needs(percentile: str) -> str:
 
 
 def _too_short_for_percentile(result: SimResult) -> str | None:
-    name = untold_percentile(result)
+    name = unknown_percentile(result)
     if name is None:
         return None
     measured = result.measured

@@ -17,7 +17,7 @@ _BEYOND = 1.2
 _SURE = 1.96
 
 
-def trust_notes(plan: Plan) -> list[str]:
+def cost_caveats(plan: Plan) -> list[str]:
     """Which costs are estimates, lines for bent forms, or used beyond what was measured."""
     problem, placement = plan.problem, plan.placement
     if problem.profile is None or not problem.has_rates or plan.predicted.scale is None:

@@ -1,23 +1,23 @@
-"""Equal moves are told once, and machines as ranges."""
+"""Equal moves are shown once, and machines as ranges."""
 
 from __future__ import annotations
 
-import io
 from itertools import permutations
 
 import pytest
-from rich.console import Console
 from tests.builders import cluster, place, profile, topology
 
 from penstock.change.diff import ComponentChange, diff
 from penstock.model.plan import Plan
 from penstock.model.problem import build
-from penstock.report.folding import change_words, idle_machines, name_ranges
-from penstock.report.text import changes_view, plan_view
+from penstock.report.name_ranges import change_words, idle_machines, name_ranges
+from penstock.report.page.terminal import to_text
+from penstock.report.pages.changes import changes_page
+from penstock.report.pages.plan import plan_page
 
 
 @pytest.mark.parametrize(
-    ("names", "told"),
+    ("names", "shown"),
     [
         ([], ""),
         (["arm-1"], "arm-1"),
@@ -31,13 +31,13 @@ from penstock.report.text import changes_view, plan_view
         (["r1-n1", "r1-n2", "r1-n3", "r2-n1"], "r1-n1 to r1-n3, r2-n1"),
     ],
 )
-def test_neighbours_are_a_range(names, told):
-    assert name_ranges(names) == told
+def test_neighbours_are_a_range(names, shown):
+    assert name_ranges(names) == shown
 
 
 def test_the_order_of_the_names_does_not_matter():
-    told = {name_ranges(order) for order in permutations(["a-1", "a-01", "a-2", "b"])}
-    assert len(told) == 1
+    shown = {name_ranges(order) for order in permutations(["a-1", "a-01", "a-2", "b"])}
+    assert len(shown) == 1
 
 
 def test_many_ranges_are_cut_by_number_of_machines():
@@ -50,7 +50,7 @@ def test_idle_machines_are_counted_and_named():
     assert idle_machines(["old"]) == "1 machine idle: old"
 
 
-def test_equal_moves_are_told_once():
+def test_equal_moves_are_shown_once():
     moves = (("arm-1", "epyc-7"),) * 15 + (("arm-1", "epyc-8"),)
     change = ComponentChange("t", "parse", 16, 16, moves=moves)
     assert change_words(change) == ["arm-1 → epyc-7 ×15", "arm-1 → epyc-8"]
@@ -67,12 +67,6 @@ def test_equal_additions_of_several_machines_are_one_range():
 PROBLEM = build(topology("a>b"), cluster(M1=9), profile(a=1.0, b=1.0))
 
 
-def _text(view: object) -> str:
-    console = Console(file=io.StringIO(), width=160, highlight=False)
-    console.print(view, markup=False)
-    return console.file.getvalue()
-
-
 def _plan(*instances: str) -> Plan:
     return Plan(PROBLEM, place(PROBLEM, *instances), "hand")
 
@@ -80,14 +74,14 @@ def _plan(*instances: str) -> Plan:
 def test_diff_folds_equal_moves_and_names_machines_taken_and_freed():
     before = _plan("a M1-1", *["b M1-2"] * 12)
     after = _plan("a M1-1", *["b M1-3"] * 10, "b M1-4", "b M1-5")
-    told = _text(changes_view(diff(before, after)))
-    assert "M1-2 → M1-3 ×10; M1-2 → M1-4; M1-2 → M1-5" in told
-    assert "3 machines taken: M1-3 to M1-5" in told
-    assert "1 machine freed: M1-2" in told
+    shown = to_text(changes_page(diff(before, after)))
+    assert "M1-2 → M1-3 ×10; M1-2 → M1-4; M1-2 → M1-5" in shown
+    assert "3 machines taken: M1-3 to M1-5" in shown
+    assert "1 machine freed: M1-2" in shown
 
 
 def test_idle_machines_of_a_plan_are_one_line():
-    told = _text(plan_view(_plan("a M1-1", "b M1-4"), bars=False))
-    assert "7 machines idle: M1-2, M1-3, M1-5 to M1-9" in told
-    rows = [line for line in told.splitlines() if line.startswith("M1-")]
+    shown = to_text(plan_page(_plan("a M1-1", "b M1-4")))
+    assert "7 machines idle: M1-2, M1-3, M1-5 to M1-9" in shown
+    rows = [line for line in shown.splitlines() if line.startswith("M1-")]
     assert [row.split()[0] for row in rows] == ["M1-1", "M1-4"]
