@@ -37,8 +37,8 @@ from penstock.report.charts.canvas import standalone
 from penstock.report.page.html import WIDE
 from penstock.report.page.markdown import to_markdown
 from penstock.report.pages.placement import placement_file
-from penstock.report.story import Rival
-from penstock.report.story.schedulers import comparison_figure
+from penstock.report.plan_report import Rival
+from penstock.report.plan_report.schedulers import comparison_figure
 from penstock.telemetry.manifest import FORMAT as TELEMETRY_STORE
 from penstock_bench.benchmarks.results import RESULTS_FOLDER, read_runs, results_page
 

@@ -17,7 +17,7 @@ from penstock.report.charts.heat import MOST_LINES, Gauge, HeatMachine, heat_svg
 from penstock.report.charts.heat_parts import ink_on
 from penstock.report.page import Paragraph
 from penstock.report.page.wording import words as paragraph_words
-from penstock.report.story.machines import machines as machines_section
+from penstock.report.plan_report.machines import machines as machines_section
 
 pytest.importorskip("matplotlib")
 

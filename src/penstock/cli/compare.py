@@ -20,8 +20,8 @@ from penstock.report.charts.canvas import standalone
 from penstock.report.page.html import WIDE
 from penstock.report.pages.comparison import comparison_page
 from penstock.report.pages.simulation_remarks import simulation_remarks
-from penstock.report.story import Rival
-from penstock.report.story.schedulers import comparison_figure
+from penstock.report.plan_report import Rival
+from penstock.report.plan_report.schedulers import comparison_figure
 
 
 def command(

@@ -14,7 +14,7 @@ from penstock.model.plan import Plan
 from penstock.report.charts.canvas import standalone
 from penstock.report.page.html import WIDE
 from penstock.report.pages.load_curve import load_curve_dict, load_curve_page
-from penstock.report.story.load_curve import load_curve_figure
+from penstock.report.plan_report.load_curve import load_curve_figure
 from penstock.simulate.load_curve import DEFAULT_LOADS, LoadCurve
 from penstock.simulate.scenario import Scenario
 

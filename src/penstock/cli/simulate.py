@@ -21,7 +21,7 @@ from penstock.report.charts.canvas import standalone
 from penstock.report.page.html import WIDE
 from penstock.report.pages.simulation import recorded, simulation_page
 from penstock.report.pages.simulation_remarks import simulation_remarks
-from penstock.report.story.over_time import over_time_figure
+from penstock.report.plan_report.over_time import over_time_figure
 from penstock.simulate.compiled import is_compiled, require_numba
 from penstock.simulate.results import SimResult
 from penstock.simulate.work import MOST_TUPLES

@@ -101,8 +101,8 @@ def heading(axes: Any, sheet: Sheet, group: Group, y: float) -> None:
 def idle_line(axes: Any, sheet: Sheet, group: Group, y: float) -> None:
     if group.idle:
         small = sheet.size - 1
-        told = cut(f"{len(group.idle):,} idle: {name_ranges(group.idle)}", sheet.width, small)
-        axes.text(0, y + 11, told, size=small, color=FAINT)
+        words = cut(f"{len(group.idle):,} idle: {name_ranges(group.idle)}", sheet.width, small)
+        axes.text(0, y + 11, words, size=small, color=FAINT)
 
 
 def ink_on(colour: Sequence[float]) -> str:

@@ -85,7 +85,7 @@ def _block(block: Block, *, bars: bool) -> Iterator[RenderableType]:
         plain = block.tone is Tone.PLAIN
         yield Text(f"note: {block.text}" if plain else block.text, _note_style(block.tone))
     elif isinstance(block, Figure):
-        yield Text(block.caption, "dim")
+        # Its caption is about colours and lines.
         yield Text(block.alt)
         if block.data is not None:
             yield from _table(block.data, bars=bars)
@@ -114,7 +114,8 @@ def _part(part: str | Number | Tag) -> Text:
 
 def _table(table: Table, *, bars: bool) -> Iterator[RenderableType]:
     if table.caption:
-        yield Text(table.caption)
+        yield ""
+        yield Text(table.caption, "dim")
     yield _Lines(table, bars)
 
 

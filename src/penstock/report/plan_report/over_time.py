@@ -24,8 +24,8 @@ from penstock.report.page import (
     Table,
     paragraph,
 )
-from penstock.report.story.findings import Findings
-from penstock.report.story.load_curve import load_curve_figure
+from penstock.report.plan_report.facts import PlanReport
+from penstock.report.plan_report.load_curve import load_curve_figure
 
 _MOST_STRIPS = 12
 _MOST_QUEUES = 3
@@ -33,13 +33,13 @@ _MOST_QUEUES = 3
 _KEEPS_UP = 0.98
 
 
-def over_time(found: Findings) -> Section | None:
+def over_time(report: PlanReport) -> Section | None:
     """The simulation: its figures, latency against load, and over time what changes."""
     blocks: list[Block] = []
-    if found.simulation is not None:
-        blocks += _scenario(found.simulation, found.simulation_source)
-    if found.load_curve is not None and found.load_curve.points:
-        blocks.append(load_curve_figure(found.load_curve))
+    if report.simulation is not None:
+        blocks += _scenario(report.simulation, report.simulation_source)
+    if report.load_curve is not None and report.load_curve.points:
+        blocks.append(load_curve_figure(report.load_curve))
     return Section("Simulation", tuple(blocks)) if blocks else None
 
 

@@ -37,8 +37,9 @@ def load_curve_figure(curve: LoadCurve) -> Figure:
 
 
 def _line(curve: LoadCurve, topology: str, part: str, name: str) -> LoadLine:
-    found = [_interval(point.result.intervals, topology, part) for point in curve.points]
-    return LoadLine(name, [one.mean for one in found], [one.half_width or 0.0 for one in found])
+    intervals = [_interval(point.result.intervals, topology, part) for point in curve.points]
+    half_widths = [one.half_width or 0.0 for one in intervals]
+    return LoadLine(name, [one.mean for one in intervals], half_widths)
 
 
 def _interval(intervals: dict[str, Interval], topology: str, part: str) -> Interval:
@@ -73,8 +74,8 @@ def _numbers(curve: LoadCurve, names: list[str]) -> Table:
     return Table("The same in numbers", columns, tuple(rows), folded=True).without_unknown()
 
 
-def _number(found: Interval) -> Number:
-    mean, half = found.mean, found.half_width
+def _number(interval: Interval) -> Number:
+    mean, half = interval.mean, interval.half_width
     if mean != mean:
         return Number(None, "ms")
     if half is None or half != half:

@@ -15,7 +15,7 @@ from penstock.model.problem import Problem
 from penstock.planning.numbers import rate
 from penstock.report.charts.graph import Edge, Node, graph_svg
 from penstock.report.page import Block, Cell, Column, Figure, Note, Section, Table
-from penstock.report.story.findings import Findings
+from penstock.report.plan_report.facts import PlanReport
 
 #: So many topologies are drawn; the tables have all.
 _MOST_DRAWN = 6
@@ -31,13 +31,13 @@ class _StreamLoad:
     remote: float | None
 
 
-def topologies(found: Findings) -> Section:
-    problem = found.plan.problem
-    counts = found.plan.placement.counts(len(problem.components)).tolist()
-    streams = _streams(found)
-    loads = _loads(found)
+def topologies(report: PlanReport) -> Section:
+    problem = report.plan.problem
+    counts = report.plan.placement.counts(len(problem.components)).tolist()
+    streams = _streams(report)
+    loads = _loads(report)
     drawn = _largest(problem, counts)
-    blocks: list[Block] = [_figure(found, t, counts, streams, loads) for t in drawn]
+    blocks: list[Block] = [_figure(report, t, counts, streams, loads) for t in drawn]
     hidden = len(problem.topologies) - len(drawn)
     if hidden > 0:
         blocks.append(
@@ -45,7 +45,7 @@ def topologies(found: Findings) -> Section:
                 f"Drawn are the {len(drawn)} with most instances; {hidden} more are in the tables."
             )
         )
-    blocks += [_components(found, counts, loads), _stream_table(found, streams)]
+    blocks += [_components(report, counts, loads), _stream_table(report, streams)]
     return Section("The topology", tuple(blocks))
 
 
@@ -55,26 +55,26 @@ def _largest(problem: Problem, counts: list[int]) -> list[int]:
     return sorted(np.argsort(-instances, kind="stable")[:_MOST_DRAWN].tolist())
 
 
-def _loads(found: Findings) -> list[float | None]:
+def _loads(report: PlanReport) -> list[float | None]:
     """How full the fullest place of each component is at the plan's rate, by component."""
-    parts: list[float | None] = [None] * len(found.plan.problem.components)
-    scale = found.plan.predicted.scale
-    if found.standing is None or scale is None:
+    parts: list[float | None] = [None] * len(report.plan.problem.components)
+    scale = report.plan.predicted.scale
+    if report.standing is None or scale is None:
         return parts
-    for row in found.standing.components:
+    for row in report.standing.components:
         finite = np.isfinite(row.full_at) and row.full_at > 0
         parts[row.component] = scale / row.full_at if finite else 0.0
     return parts
 
 
-def _streams(found: Findings) -> list[_StreamLoad]:
+def _streams(report: PlanReport) -> list[_StreamLoad]:
     """Every stream of the problem, in its order."""
-    problem, judged = found.plan.problem, found.judged
-    if judged is None or found.plan.predicted.scale is None:
+    problem, judged = report.plan.problem, report.judged
+    if judged is None or report.plan.predicted.scale is None:
         return [_StreamLoad(stream, None, None) for stream in problem.streams]
     classes: dict[int, np.ndarray] = {}
     for flow in judged.capacity.rates.flows:
-        classes[id(flow.stream)] = classes.get(id(flow.stream), 0.0) + _by_hop(found, flow)
+        classes[id(flow.stream)] = classes.get(id(flow.stream), 0.0) + _by_hop(report, flow)
     for local in judged.capacity.rates.local_flows:
         mine = classes.get(id(local.stream), np.zeros(len(Hop))).copy()
         mine[Hop.SAME_PROCESS] += local.tuples_per_s
@@ -84,26 +84,26 @@ def _streams(found: Findings) -> list[_StreamLoad]:
         by_hop = classes.get(id(stream), np.zeros(len(Hop)))
         total = float(by_hop.sum())
         remote = float(by_hop[Hop.SAME_RACK :].sum()) / total if total > 0 else None
-        rows.append(_StreamLoad(stream, total * found.plan.predicted.scale, remote))
+        rows.append(_StreamLoad(stream, total * report.plan.predicted.scale, remote))
     return rows
 
 
-def _by_hop(found: Findings, flow: Flow) -> np.ndarray:
-    return flow_tuples(found.plan.problem, found.plan.placement, flow)
+def _by_hop(report: PlanReport, flow: Flow) -> np.ndarray:
+    return flow_tuples(report.plan.problem, report.plan.placement, flow)
 
 
 def _figure(
-    found: Findings,
+    report: PlanReport,
     number: int,
     counts: list[int],
     streams: list[_StreamLoad],
     loads: list[float | None],
 ) -> Figure:
-    problem = found.plan.problem
+    problem = report.plan.problem
     topology = problem.topologies[number]
     first = problem.first_component[number]
     members = range(first, first + len(topology.components))
-    rates = _rates(found)
+    rates = _rates(report)
     nodes = [
         Node(problem.components[c].name, _lines(rates[c], counts[c], loads[c]), loads[c])
         for c in members
@@ -111,7 +111,7 @@ def _figure(
     edges = _edges([s for s in streams if s.stream.source in members], first)
     alt = "; ".join(": ".join((n.name, ", ".join(n.lines))) for n in nodes[:12])
     caption = f"{topology.name}: components with the number of their instances"
-    if found.standing is not None:
+    if report.standing is not None:
         caption += (
             " and their input; streams are wider the more they carry. The bar of a component shows "
             "how full its fullest machine or thread is"
@@ -147,10 +147,10 @@ def _joined(streams: list[_StreamLoad]) -> list[_StreamLoad]:
     ]
 
 
-def _rates(found: Findings) -> list[float | None]:
-    if found.judged is None or found.plan.predicted.scale is None:
-        return [None] * len(found.plan.problem.components)
-    return [float(r) for r in found.judged.component_rate_per_s]
+def _rates(report: PlanReport) -> list[float | None]:
+    if report.judged is None or report.plan.predicted.scale is None:
+        return [None] * len(report.plan.problem.components)
+    return [float(r) for r in report.judged.component_rate_per_s]
 
 
 def _lines(per_s: float | None, count: int, load: float | None) -> tuple[str, ...]:
@@ -159,10 +159,10 @@ def _lines(per_s: float | None, count: int, load: float | None) -> tuple[str, ..
     return tuple(filter(None, [*words, f"{100 * load:.0f} % full" if load is not None else ""]))
 
 
-def _components(found: Findings, counts: list[int], loads: list[float | None]) -> Table:
-    problem, rates = found.plan.problem, _rates(found)
+def _components(report: PlanReport, counts: list[int], loads: list[float | None]) -> Table:
+    problem, rates = report.plan.problem, _rates(report)
     by_component = (
-        {row.component: row for row in found.standing.components} if found.standing else {}
+        {row.component: row for row in report.standing.components} if report.standing else {}
     )
     rows: list[tuple[Cell, ...]] = []
     for c, label in enumerate(problem.labels):
@@ -191,8 +191,8 @@ def _components(found: Findings, counts: list[int], loads: list[float | None]) -
     return Table("Components", columns, tuple(rows), folded=len(rows) > 40).without_unknown()
 
 
-def _stream_table(found: Findings, streams: list[_StreamLoad]) -> Table:
-    labels = found.plan.problem.labels
+def _stream_table(report: PlanReport, streams: list[_StreamLoad]) -> Table:
+    labels = report.plan.problem.labels
     rows: list[tuple[Cell, ...]] = []
     for s in streams:
         size = s.stream.tuple_bytes

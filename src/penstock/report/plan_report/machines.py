@@ -14,7 +14,7 @@ from penstock.planning.machine_use import MachineUse, machine_size, machine_uses
 from penstock.report.charts.heat import MOST_LINES, Gauge, HeatMachine, heat_svg
 from penstock.report.name_ranges import idle_machines, name_ranges
 from penstock.report.page import Block, Cell, Column, Figure, Number, Section, Table, paragraph
-from penstock.report.story.findings import Findings
+from penstock.report.plan_report.facts import PlanReport
 
 _MOST_SLICES = 6
 
@@ -36,11 +36,11 @@ class _Use:
         return np.array([use.utilisation for use in self.machines])
 
 
-def machines(found: Findings) -> Section:
-    use = _use(found)
-    problem = found.plan.problem
+def machines(report: PlanReport) -> Section:
+    use = _use(report)
+    problem = report.plan.problem
     blocks: list[Block] = [
-        _figure(found, use),
+        _figure(report, use),
         _by_type(use, problem.cluster),
         _all(use, problem.labels),
     ]
@@ -50,8 +50,8 @@ def machines(found: Findings) -> Section:
     return Section("The machines", tuple(blocks))
 
 
-def _use(found: Findings) -> _Use:
-    plan = found.plan
+def _use(report: PlanReport) -> _Use:
+    plan = report.plan
     problem, placement = plan.problem, plan.placement
     cluster = problem.cluster
     unknown = np.full(len(cluster.machines), np.nan)
@@ -59,7 +59,7 @@ def _use(found: Findings) -> _Use:
     memory = unknown
     if not np.isnan(problem.memory_mb).all():
         memory = np.where(used, memory_used(problem, placement), 0.0)
-    out, into = _traffic_mbps(found, plan)
+    out, into = _traffic_mbps(report, plan)
     card = cluster.per_type("nic_mbps")[cluster.type_of]
     return _Use(
         machines=machine_uses(plan),
@@ -71,9 +71,9 @@ def _use(found: Findings) -> _Use:
     )
 
 
-def _traffic_mbps(found: Findings, plan: Plan) -> tuple[np.ndarray, np.ndarray]:
+def _traffic_mbps(report: PlanReport, plan: Plan) -> tuple[np.ndarray, np.ndarray]:
     """Mb/s out of and into every machine at the plan's rate; NaN where sizes are not known."""
-    scale, judged = plan.predicted.scale, found.judged
+    scale, judged = plan.predicted.scale, report.judged
     sized = any(stream.tuple_bytes for stream in plan.problem.streams)
     if judged is None or scale is None or not sized:
         unknown = np.full(len(plan.problem.cluster.machines), np.nan)
@@ -88,13 +88,13 @@ def _gauges(use: _Use) -> list[Gauge]:
     return [Gauge(name, parts.tolist()) for name, parts in known if not np.isnan(parts).all()]
 
 
-def _figure(found: Findings, use: _Use) -> Figure:
+def _figure(report: PlanReport, use: _Use) -> Figure:
     gauges = _gauges(use)
-    kinds = found.plan.problem.cluster.types
+    kinds = report.plan.problem.cluster.types
     sizes = {kind.name: machine_size(kind) for kind in kinds}
     named = [HeatMachine(m.name, m.type, m.rack, not m.slices) for m in use.machines]
     lacking = {"CPU", "memory", "network"} - {gauge.name for gauge in gauges}
-    when = "at the plan's rate" if found.standing is not None else "by what is requested"
+    when = "at the plan's rate" if report.standing is not None else "by what is requested"
     caption = (
         f"Part in use of every machine {when}, by machine type. Colours go from dark blue (idle, "
         "0 %) to yellow (full, 100 %); orange is more than the machine has."

@@ -39,7 +39,7 @@ class Rival:
 
 
 @dataclass(frozen=True)
-class Findings:
+class PlanReport:
     """A plan with all that is known about it.
 
     The plan's prediction was made by this version of the cost model. ``judged`` and ``standing``
@@ -64,7 +64,7 @@ class Findings:
     #: Why there is something missing, and what does not fit.
     remarks: tuple[str, ...] = ()
     #: Name and value: versions, machine, command, seeds, times.
-    made: Mapping[str, str] | None = None
+    provenance: Mapping[str, str] | None = None
 
     @property
     def demand(self) -> float:

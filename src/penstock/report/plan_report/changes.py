@@ -21,21 +21,21 @@ from penstock.report.page import (
     paragraph,
     percent,
 )
-from penstock.report.story.findings import Findings
+from penstock.report.plan_report.facts import PlanReport
 
 _MOST_DRAWN = 20
 _MOST_WORDS, _MOST_RANGES = 12, 4
 
 
-def changes(found: Findings) -> Section | None:
-    if found.changes is None or found.before is None:
+def changes(report: PlanReport) -> Section | None:
+    if report.changes is None or report.before is None:
         return None
-    changed, before = found.changes, found.before
+    changed, before = report.changes, report.before
     blocks: list[Block] = [_key_figures(changed)]
     if not changed.any:
         blocks.append(paragraph("Nothing moves."))
         return Section("Before and after", tuple(blocks))
-    blocks += [_rates(found, before), _components(changed), _figure(found.plan, before)]
+    blocks += [_rates(report, before), _components(changed), _figure(report.plan, before)]
     return Section("Before and after", tuple(blocks))
 
 
@@ -55,9 +55,9 @@ def _machines(name: str, machines: tuple[str, ...]) -> KeyFigure:
     return KeyFigure(name, Number(len(machines)), name_ranges(machines, _MOST_RANGES))
 
 
-def _rates(found: Findings, before: Plan) -> Table:
+def _rates(report: PlanReport, before: Plan) -> Table:
     # The older plan's rate was worked out here, too, with the costs that it carries.
-    old, new = dict(before.predicted.rate_per_s), dict(found.plan.predicted.rate_per_s)
+    old, new = dict(before.predicted.rate_per_s), dict(report.plan.predicted.rate_per_s)
     rows: list[tuple[Cell, ...]] = []
     for name in dict.fromkeys([*old, *new]):
         was, will = old.get(name), new.get(name)
@@ -69,7 +69,7 @@ def _rates(found: Findings, before: Plan) -> Table:
         Column("after", "tuples/s"),
         Column("change", "%"),
     )
-    return Table(f"Rates: before by {before.scheduler}, after by {found.plan.scheduler}", columns,
+    return Table(f"Rates: before by {before.scheduler}, after by {report.plan.scheduler}", columns,
                  tuple(rows))  # fmt: skip
 
 

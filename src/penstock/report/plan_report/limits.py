@@ -20,23 +20,23 @@ from penstock.report.page import (
     paragraph,
     percent,
 )
-from penstock.report.story.findings import Findings
+from penstock.report.plan_report.facts import PlanReport
 
 _RATE = "tuples/s"
 _MOST_DRAWN, _MOST_LISTED = 12, 40
 
 
-def limits(found: Findings) -> Section | None:
+def limits(report: PlanReport) -> Section | None:
     """Left out where there are no rates: then only requests limit."""
-    standing = found.standing
-    if standing is None or found.rate_per_s is None:
+    standing = report.standing
+    if standing is None or report.rate_per_s is None:
         return None
-    blocks: list[Block] = [*_sentences(found, standing), _figure(found, standing)]
-    blocks += [_machines(found, standing), _worth(found, standing)]
+    blocks: list[Block] = [*_sentences(report, standing), _figure(report, standing)]
+    blocks += [_machines(report, standing), _worth(report, standing)]
     return Section("Where the limit is", tuple(blocks))
 
 
-def _sentences(found: Findings, standing: Standing) -> list[Paragraph]:
+def _sentences(report: PlanReport, standing: Standing) -> list[Paragraph]:
     lines = [paragraph(f"What runs out first: {standing.judged.limited_by}.")]
     full = standing.full_together
     if len(full) > 1:
@@ -55,11 +55,11 @@ def _sentences(found: Findings, standing: Standing) -> list[Paragraph]:
         )
     following = standing.next_limit
     if following is not None and standing.scale > 0:
-        name = found.plan.problem.cluster.machines[following.machine].name
+        name = report.plan.problem.cluster.machines[following.machine].name
         lines.append(
             paragraph(
                 f"The next machine to be full is {name}, at ",
-                Number(following.full_at * found.demand, _RATE),
+                Number(following.full_at * report.demand, _RATE),
                 " (",
                 percent(following.full_at / standing.scale - 1),
                 " more).",
@@ -68,19 +68,19 @@ def _sentences(found: Findings, standing: Standing) -> list[Paragraph]:
     return lines
 
 
-def _figure(found: Findings, standing: Standing) -> Figure:
-    machines = found.plan.problem.cluster.machines
+def _figure(report: PlanReport, standing: Standing) -> Figure:
+    machines = report.plan.problem.cluster.machines
     finite = [m for m in standing.machines if np.isfinite(m.full_at)][:_MOST_DRAWN]
     bars = [
         Bar(
             f"{machines[m.machine].name} ({machines[m.machine].type})",
-            m.full_at * found.demand,
-            rate(m.full_at * found.demand),
+            m.full_at * report.demand,
+            rate(m.full_at * report.demand),
             strong=m in standing.full_together,
         )
         for m in finite
     ]
-    carried = found.rate_per_s or 0.0
+    carried = report.rate_per_s or 0.0
     marks = [Mark(carried, f"plan {rate(carried)}")]
     hidden = len(standing.machines) - len(finite)
     caption = "The input at which the CPU of each machine is full, the first to fill up on top"
@@ -94,13 +94,13 @@ def _figure(found: Findings, standing: Standing) -> Figure:
     )
 
 
-def _machines(found: Findings, standing: Standing) -> Table:
-    machines = found.plan.problem.cluster.machines
+def _machines(report: PlanReport, standing: Standing) -> Table:
+    machines = report.plan.problem.cluster.machines
     rows: list[tuple[Cell, ...]] = [
         (
             machines[m.machine].name,
             machines[m.machine].type,
-            m.full_at * found.demand if np.isfinite(m.full_at) else "never",
+            m.full_at * report.demand if np.isfinite(m.full_at) else "never",
             m.spare_points if m.spare_points > ROUNDING_POINTS else 0.0,
         )
         for m in standing.machines[:_MOST_LISTED]
@@ -117,16 +117,16 @@ def _machines(found: Findings, standing: Standing) -> Table:
     return Table(caption, columns, tuple(rows), folded=True)
 
 
-def _worth(found: Findings, standing: Standing) -> Table:
+def _worth(report: PlanReport, standing: Standing) -> Table:
     """What one more machine, or cheaper code, is worth at most: the bound's prices."""
-    cluster = found.plan.problem.cluster
+    cluster = report.plan.problem.cluster
     rows: list[tuple[Cell, ...]] = [
-        (f"one more {kind.name}", float(standing.bound.added_by_one_machine[t]) * found.demand)
+        (f"one more {kind.name}", float(standing.bound.added_by_one_machine[t]) * report.demand)
         for t, kind in enumerate(cluster.types)
         if cluster.machines_per_type[t]
     ]
-    labels = found.plan.problem.labels
-    bound = standing.bound.scale * found.demand
+    labels = report.plan.problem.labels
+    bound = standing.bound.scale * report.demand
     for component in sorted(standing.components, key=lambda c: -c.weight):
         if component.weight > 0 and np.isfinite(bound):
             gain = 0.01 * component.weight * bound

@@ -11,7 +11,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 from tests.builders import cluster, place, profile, topology
-from tests.report.reports import hostile_problem, small_findings, small_report
+from tests.report.reports import hostile_problem, small_facts, small_report
 
 from penstock import app
 from penstock.app import reports
@@ -28,7 +28,7 @@ from penstock.report.page import Document, Figure, KeyFigures, Note, Source, Tab
 from penstock.report.page.views import VIEWS
 from penstock.report.page.wording import words
 from penstock.report.pages.simulation import recorded
-from penstock.report.story import Rival, build
+from penstock.report.plan_report import Rival, plan_report_page
 from penstock.simulate.scenario import Down, Replace, Scenario, Slow
 
 QUICK = reports.ReportOptions(schedulers=("default",), seeds=1, simulate=False)
@@ -64,7 +64,7 @@ def plan_of(problem, scheduler="hetero"):
 
 def test_the_answer_comes_first_and_how_it_was_made_last():
     made = {"Penstock": "1"}
-    titles = [s.title for s in build(replace(small_findings(), made=made)).sections]
+    titles = [s.title for s in plan_report_page(replace(small_facts(), provenance=made)).sections]
     assert titles == [
         *("The answer", "The topology", "The machines", "Where the limit is", "Before and after"),
         *("Schedulers compared", "Simulation", "How this was made"),
@@ -72,7 +72,7 @@ def test_the_answer_comes_first_and_how_it_was_made_last():
 
 
 def test_rate_and_gap_are_those_of_the_cost_model():
-    plan = small_findings().plan
+    plan = small_facts().plan
     figures = key_figures(small_report(), "The answer")
     carried = capacity(plan.problem, plan.placement).scale * float(plan.problem.demand.sum())
     bound = upper_bound(plan.problem).scale * float(plan.problem.demand.sum())
@@ -82,7 +82,7 @@ def test_rate_and_gap_are_those_of_the_cost_model():
 
 
 def test_components_and_streams_have_their_rates():
-    plan = small_findings().plan
+    plan = small_facts().plan
     judged = assess(plan.problem, plan.placement)
     rates = column(table(small_report(), "The topology", "Components"), "input")
     assert rates == pytest.approx(judged.component_rate_per_s.tolist())
@@ -92,13 +92,13 @@ def test_components_and_streams_have_their_rates():
 
 
 def test_every_machine_has_its_load():
-    plan = small_findings().plan
+    plan = small_facts().plan
     loads = column(table(small_report(), "The machines", "Every machine"), "CPU", "%")
     assert loads == pytest.approx([100 * use.utilisation for use in machine_uses(plan)])
 
 
 def test_the_first_machine_to_fill_up_is_full_at_the_plans_rate():
-    found = small_findings()
+    found = small_facts()
     full_at = column(table(small_report(), "Where the limit is", "Machines in the order"),
                      "CPU full at")  # fmt: skip
     assert full_at[0] == pytest.approx(found.rate_per_s)
@@ -106,7 +106,7 @@ def test_the_first_machine_to_fill_up_is_full_at_the_plans_rate():
 
 
 def test_before_and_after_are_counted():
-    found = small_findings()
+    found = small_facts()
     figures = key_figures(small_report(), "Before and after")
     assert figures["Instances that move"].value == found.changes.moves
     before, after = found.before.predicted, found.plan.predicted
@@ -176,7 +176,7 @@ def test_a_plan_that_breaks_limits_is_not_praised():
     )
     plan = plan_of(replace(problem, cluster=small))
     crowded = replace(plan, placement=replace(plan.placement, slot=plan.placement.slot + 3))
-    page = build(reports.report_on_plan(crowded, QUICK))
+    page = plan_report_page(reports.report_on_plan(crowded, QUICK))
     blocks = section(page, "The answer").blocks
     assert any(isinstance(b, Note) and b.tone is Tone.BAD for b in blocks)
     assert "How good" not in key_figures(page, "The answer")
@@ -192,7 +192,7 @@ def test_a_problem_with_requests_only_has_no_rate_and_says_so():
         ),
     )
     problem = replace(app.problem("linear", "nasiri-testbed"), topologies=(asking,), profile=None)
-    page = build(reports.report_on_problem(problem, "default", QUICK))
+    page = plan_report_page(reports.report_on_problem(problem, "default", QUICK))
     titles = {s.title for s in page.sections}
     assert "Where the limit is" not in titles
     assert "there is no rate to promise" in VIEWS["markdown"](page)
@@ -206,21 +206,21 @@ def test_a_plan_by_requests_says_how_often_a_lost_machine_has_room_elsewhere():
     # Each of the two machines is too full for the instance of the other.
     problem = build_problem(topology("a", a=asked), cluster(M1=2, every={"memory_mb": 1000.0}))
     plan = app.plan(problem, "penstock", if_lost=10).plan
-    page = build(reports.report_on_plan(plan, QUICK))
+    page = plan_report_page(reports.report_on_plan(plan, QUICK))
     assert key_figures(page, "The answer")["If one machine is lost"].value == 0
 
 
 def test_several_topologies_share_a_report():
     problem = app.problem(["linear", "star"], "nasiri-small")
-    page = build(reports.report_on_problem(problem, "hetero", QUICK))
+    page = plan_report_page(reports.report_on_problem(problem, "hetero", QUICK))
     figures = [b for b in section(page, "The topology").blocks if isinstance(b, Figure)]
     assert [f.alt.split(".")[0] for f in figures] == ["linear", "star"]
 
 
 def test_a_tighter_certificate_of_the_file_is_marked_as_given():
-    plan = small_findings().plan
+    plan = small_facts().plan
     told = replace(plan.predicted, bound_scale=plan.predicted.scale, bound_kind="somebody's proof")
-    page = build(reports.report_on_plan(replace(plan, predicted=told), QUICK))
+    page = plan_report_page(reports.report_on_plan(replace(plan, predicted=told), QUICK))
     figures = key_figures(page, "The answer")
     assert figures["How good"].value == pytest.approx(100.0)
     assert figures["How good"].source is Source.GIVEN
@@ -232,12 +232,12 @@ def test_a_certificate_of_a_plan_made_just_now_is_not_from_a_file():
     told = replace(planned.plan.predicted, bound_scale=planned.plan.predicted.scale)
     plan = replace(planned.plan, predicted=told)
     wanted = replace(QUICK, known={"hetero": replace(planned, plan=plan)})
-    page = build(reports.report_on_plan(plan, wanted))
+    page = plan_report_page(reports.report_on_plan(plan, wanted))
     assert page.sources == (Source.RUN,)
 
 
 def test_a_promise_of_the_file_that_does_not_hold_is_told():
-    plan = small_findings().plan
+    plan = small_facts().plan
     told = replace(plan.predicted, scale=2 * plan.predicted.scale)
     found = reports.report_on_plan(replace(plan, predicted=told), QUICK)
     assert found.remarks[0].startswith("the plan's file promises +100.0 %")
@@ -246,9 +246,11 @@ def test_a_promise_of_the_file_that_does_not_hold_is_told():
 
 def test_the_same_plan_gives_the_same_page():
     pytest.importorskip("matplotlib")
-    plan = small_findings().plan
+    plan = small_facts().plan
     wanted = replace(QUICK, schedulers=())
-    one, two = (VIEWS["html"](build(reports.report_on_plan(plan, wanted))) for _ in range(2))
+    one, two = (
+        VIEWS["html"](plan_report_page(reports.report_on_plan(plan, wanted))) for _ in range(2)
+    )
     assert one == two
 
 
@@ -259,7 +261,7 @@ def test_heat_of_a_full_machine_is_not_more_than_full():
 
 def test_what_changes_in_a_simulation_is_recorded():
     pytest.importorskip("numba")
-    plan = small_findings().plan
+    plan = small_facts().plan
     changes = (Down(2.0, "M1-1", until_s=3.0), Slow(1.0, "M2-1", 0.5), Replace(2.5, plan, 0.5))
     result = app.simulate(plan, replace(Scenario(), duration_s=4.0, changes=changes))
     one = recorded(result)
@@ -340,7 +342,7 @@ def test_the_nearest_rivals_are_named_and_the_others_counted():
     rows = [Facts(name, placed=True, rate_per_s={"t": per_s}) for name, per_s in
             zip("abcdefg", (10.0, 80.0, 100.0, 50.0, 20.0, 40.0, 25.0), strict=True)]  # fmt: skip
     rivals = tuple(Rival(row.scheduler, (row,)) for row in rows)
-    page = build(replace(small_findings(), rivals=rivals))
+    page = plan_report_page(replace(small_facts(), rivals=rivals))
     told = words(section(page, "Schedulers compared").blocks[0])
     assert told == (
         "c carries most: 25.0 % more than b, 100.0 % more than d, 150.0 % more than f, "

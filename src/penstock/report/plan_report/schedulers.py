@@ -23,28 +23,31 @@ from penstock.report.page import (
     paragraph,
     percent,
 )
-from penstock.report.story.findings import Findings, Rival
+from penstock.report.plan_report.facts import PlanReport, Rival
 
 _RATE = "tuples/s"
 #: So many are named beside the one that carries most.
 _MOST_NAMED = 4
 
 
-def schedulers(found: Findings) -> Section | None:
-    if not found.rivals:
+def schedulers(report: PlanReport) -> Section | None:
+    if not report.rivals:
         return None
     blocks: list[Block] = []
-    if any(rival.rates for rival in found.rivals):
-        blocks += [_headline(found), comparison_figure(found.rivals, _bound(found), found.seeds)]
-    blocks.append(_table(found))
-    if any(rival.simulated for rival in found.rivals):
-        blocks.append(_simulated(found.rivals))
-    blocks += [Note(text) for text in _remarks(found)]
+    if any(rival.rates for rival in report.rivals):
+        blocks += [
+            _headline(report),
+            comparison_figure(report.rivals, _bound(report), report.seeds),
+        ]
+    blocks.append(_table(report))
+    if any(rival.simulated for rival in report.rivals):
+        blocks.append(_simulated(report.rivals))
+    blocks += [Note(text) for text in _remarks(report)]
     return Section("Schedulers compared", tuple(blocks))
 
 
-def _headline(found: Findings) -> Block:
-    able = sorted((r for r in found.rivals if r.rates), key=lambda r: -float(np.mean(r.rates)))
+def _headline(report: PlanReport) -> Block:
+    able = sorted((r for r in report.rivals if r.rates), key=lambda r: -float(np.mean(r.rates)))
     best, others = able[0], able[1:]
     parts: list[str | Number] = [f"{best.name} carries most"]
     for other in others[:_MOST_NAMED]:
@@ -78,12 +81,12 @@ def comparison_figure(rivals: Sequence[Rival], bound: float | None, seeds: int =
     )
 
 
-def _bound(found: Findings) -> float | None:
+def _bound(report: PlanReport) -> float | None:
     """The bound that holds for every plan, not the certificate of one."""
-    standing = found.standing
+    standing = report.standing
     if standing is None or not 0 < standing.bound.scale < np.inf:
         return None
-    return standing.bound.scale * found.demand
+    return standing.bound.scale * report.demand
 
 
 def _bar(rival: Rival, bound: float | None, best: float) -> Bar:
@@ -102,10 +105,10 @@ def _bar(rival: Rival, bound: float | None, best: float) -> Bar:
     )
 
 
-def _table(found: Findings) -> Table:
-    bound = _bound(found)
+def _table(report: PlanReport) -> Table:
+    bound = _bound(report)
     rows: list[tuple[Cell, ...]] = []
-    for rival in found.rivals:
+    for rival in report.rivals:
         first = rival.first
         mean = float(np.mean(rival.rates)) if rival.rates else None
         spread = (min(rival.rates), max(rival.rates)) if len(rival.rates) > 1 else (None, None)
@@ -135,15 +138,15 @@ def _table(found: Findings) -> Table:
         Column("power", "W"),
         Column("time to plan", "ms"),
     )
-    told = f"mean over {found.seeds} seeds, in brackets least to most" if found.seeds > 1 else ""
-    caption = "The schedulers' plans" + (f" ({told})" if told else "")
+    said = f"mean over {report.seeds} seeds, in brackets least to most" if report.seeds > 1 else ""
+    caption = "The schedulers' plans" + (f" ({said})" if said else "")
     return Table(caption, columns, tuple(rows)).without_unknown()
 
 
 def _median_ms(seconds: Sequence[float]) -> float | None:
     """The median in milliseconds; ``None`` for a plan that came from a file."""
-    found = 1e3 * float(np.median(seconds))
-    return None if np.isnan(found) else found
+    median = 1e3 * float(np.median(seconds))
+    return None if np.isnan(median) else median
 
 
 def _remote(row: Facts) -> float | None:
@@ -198,12 +201,12 @@ def _interval(figure: tuple[float, float], unit: str) -> Number:
     return Number(mean, unit, low=max(0.0, mean - half), high=mean + half)
 
 
-def _remarks(found: Findings) -> list[str]:
+def _remarks(report: PlanReport) -> list[str]:
     lines = []
-    fixed = [r.name for r in found.rivals if len(r.rates) > 1 and min(r.rates) == max(r.rates)]
-    if found.seeds > 1 and fixed:
+    fixed = [r.name for r in report.rivals if len(r.rates) > 1 and min(r.rates) == max(r.rates)]
+    if report.seeds > 1 and fixed:
         lines.append(f"The same plan with every seed: {', '.join(fixed)}.")
-    for rival in found.rivals:
+    for rival in report.rivals:
         first = rival.first
         if first.shortfalls:
             lines.append(f"{rival.name} cannot place {first.shortfalls[0]}.")
