@@ -35,6 +35,7 @@ from penstock.files.versions import FormatVersion
 from penstock.planning.numbers import percent, rate
 from penstock.report.charts.canvas import standalone
 from penstock.report.page.html import WIDE
+from penstock.report.page.json_reader import from_dict
 from penstock.report.page.markdown import to_markdown
 from penstock.report.pages.placement import placement_file
 from penstock.report.plan_report import Rival
@@ -211,6 +212,7 @@ def main() -> None:
     write_formats()
     write_command_line()
     write_results()
+    write_reproduction()
     write_pictures()
     fill_outputs(ROOT / "README.md")
     fill_table(ROOT / "README.md")
@@ -439,6 +441,12 @@ def write_suite(suite: str) -> str:
     page = f"{GENERATED}\n# Results of `penstock bench {suite}`\n\n{text}\n"
     write(RESULTS_FOLDER / f"{suite}.md", page)
     return text
+
+
+def write_reproduction() -> None:
+    """The whole run of the papers' evaluations that is kept, as Markdown beside its JSON."""
+    kept = json.loads((RESULTS_FOLDER / "reproduce.json").read_text(encoding="utf-8"))
+    write(RESULTS_FOLDER / "reproduce.md", f"{GENERATED}\n{to_markdown(from_dict(kept))}")
 
 
 def scheduler_rows() -> list[str]:

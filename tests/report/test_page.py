@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 
 import pytest
 
+from penstock.errors import InputError
 from penstock.report.page import (
     Column,
     Document,
@@ -26,6 +27,7 @@ from penstock.report.page import (
     percent,
     published,
 )
+from penstock.report.page.json_reader import from_dict
 from penstock.report.page.views import VIEWS
 from penstock.report.page.wording import amount, shown
 
@@ -105,6 +107,19 @@ def test_json_has_every_number_with_unit_and_source() -> None:
 
     walk(told)
     assert _same(found)
+
+
+def test_a_page_read_back_from_its_json_says_the_same() -> None:
+    written = json.loads(VIEWS["json"](_page()))
+    assert VIEWS["markdown"](from_dict(written)) == VIEWS["markdown"](_page())
+
+
+@pytest.mark.parametrize(
+    "content", [{}, {"title": "", "subtitle": "", "format": "x", "version": 1, "sections": [{}]}]
+)
+def test_json_of_something_else_is_no_page(content: dict[str, object]) -> None:
+    with pytest.raises(InputError, match="is no page of Penstock"):
+        from_dict(content)
 
 
 def test_csv_has_every_number_with_unit_and_source() -> None:

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from penstock.errors import InputError
+from penstock.report.page.json_reader import from_dict
 from penstock.report.page.markdown import to_markdown
 from penstock.report.provenance import Provenance
 from penstock_bench.benchmarks.results import (
@@ -19,6 +20,8 @@ from penstock_bench.benchmarks.results import (
 )
 from penstock_bench.benchmarks.suite import FigureTable, Report, Result, suite_names
 
+REPRODUCTION = RESULTS_FOLDER / "reproduce.json"
+KEPT = sorted(path for path in RESULTS_FOLDER.glob("*.json") if path != REPRODUCTION)
 GOAL = Result("time | all", 1.2345678, "s", 1.0, 2.0, 3, "at_most", 1.0)
 TABLE = FigureTable("Times", ["problem", "time"], [["a", "1.2 s"], ["b", "10.5 s"]])
 
@@ -63,9 +66,8 @@ def test_a_file_of_something_else_is_refused(tmp_path, text):
 
 
 def test_results_in_the_repository_are_of_suites_and_say_where_they_come_from():
-    kept = sorted(RESULTS_FOLDER.glob("*.json"))
-    assert kept
-    for path in kept:
+    assert KEPT
+    for path in KEPT:
         for run in read_runs(path):
             assert run.suite == path.stem
             assert run.suite in suite_names()
@@ -75,6 +77,12 @@ def test_results_in_the_repository_are_of_suites_and_say_where_they_come_from():
 
 
 def test_pages_in_the_repository_are_rendered_from_the_results():
-    for path in RESULTS_FOLDER.glob("*.json"):
+    for path in KEPT:
         text = to_markdown(results_page(read_runs(path)), level=2)
         assert path.with_suffix(".md").read_text(encoding="utf-8").endswith(text)
+
+
+def test_the_papers_evaluations_in_the_repository_are_rendered_from_their_json():
+    kept = json.loads(REPRODUCTION.read_text(encoding="utf-8"))
+    text = to_markdown(from_dict(kept))
+    assert REPRODUCTION.with_suffix(".md").read_text(encoding="utf-8").endswith(text)
