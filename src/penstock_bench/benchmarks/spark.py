@@ -26,7 +26,7 @@ BATCH_S = 8.0
 
 
 @dataclass(frozen=True)
-class Compared:
+class SparkComparison:
     """One topology on one lab, three ways."""
 
     machines: tuple[LabMachine, ...]
@@ -49,7 +49,7 @@ class Compared:
 
 
 @made_once
-def _compared(topology: str, machines: str, seconds: float, parts: str) -> Compared:
+def _compared(topology: str, machines: str, seconds: float, parts: str) -> SparkComparison:
     found = parse_machines(machines)
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -79,7 +79,9 @@ def _compared(topology: str, machines: str, seconds: float, parts: str) -> Compa
             planned = loop.observe("plan", spark, deployment, full, seconds, places=places)
         back = _by_equal_parts(loop, dict(reversed(equal.items())), full, seconds / 2)
         alone, best_equal = (there[name] + back[name] for name in equal)
-    return Compared(found, alone, sweep, best, best_equal, planned, plan, other, predicted, meter)
+    return SparkComparison(
+        found, alone, sweep, best, best_equal, planned, plan, other, predicted, meter
+    )
 
 
 def _by_equal_parts(

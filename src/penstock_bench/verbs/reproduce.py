@@ -22,7 +22,7 @@ from penstock.report.page import Cell, Number
 from penstock.report.page.views import VIEWS, one_of, view_of
 from penstock.report.page.wording import part_text, shown
 from penstock.report.provenance import Provenance
-from penstock_bench.reproduce.judged import Judged, judge_all, tally
+from penstock_bench.reproduce.judged import JudgedRow, judge_all, tally
 from penstock_bench.reproduce.page import build_page
 from penstock_bench.reproduce.papers import ALL, papers_named
 from penstock_bench.reproduce.runner import Done, run_tasks, tasks_of
@@ -93,7 +93,7 @@ def command(
     return EXIT_FAILURE if results.errors or any(row.failed for row in rows) else EXIT_DONE
 
 
-def _say_how_it_went(rows: list[Judged], out: Path | None) -> None:
+def _say_how_it_went(rows: list[JudgedRow], out: Path | None) -> None:
     counted = tally(rows)
     told = ", ".join(f"{counted[verdict]} {verdict}" for verdict in Verdict if counted[verdict])
     say(f"{len(rows)} rows: {told}")
@@ -101,7 +101,7 @@ def _say_how_it_went(rows: list[Judged], out: Path | None) -> None:
         say(f"wrote {out}")
 
 
-def _table(rows: list[Judged]) -> Table:
+def _table(rows: list[JudgedRow]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for column in ("paper", "source", "what"):
         table.add_column(column)

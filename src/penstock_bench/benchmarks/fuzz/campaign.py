@@ -17,13 +17,13 @@ from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from pathlib import Path
 
-from penstock_bench.benchmarks.fuzz.drawing import Case, described, draw
+from penstock_bench.benchmarks.fuzz.drawing import FuzzCase, described, draw
 from penstock_bench.benchmarks.fuzz.failures import Failures, write_case
 from penstock_bench.benchmarks.fuzz.judge import Fault, judge
 from penstock_bench.benchmarks.fuzz.minimise import minimise
 from penstock_bench.benchmarks.fuzz.originals import Files, sets_of_files
-from penstock_bench.benchmarks.fuzz.server import ENGINE, PLAIN, Limits, Outcome, Server, Way
-from penstock_bench.benchmarks.fuzz.verbs import Verb
+from penstock_bench.benchmarks.fuzz.server import ENGINE, PLAIN, CommandOutcome, Limits, Server, Way
+from penstock_bench.benchmarks.fuzz.verbs import DrawableVerb
 from penstock_bench.benchmarks.long_runs import say
 from penstock_bench.benchmarks.suite import FigureTable
 
@@ -44,7 +44,7 @@ class Totals:
     most_mb: dict[Way, float] = field(default_factory=dict)
     plans: int = 0
 
-    def add(self, case: Case, outcome: Outcome) -> None:
+    def add(self, case: FuzzCase, outcome: CommandOutcome) -> None:
         way = outcome.way
         self.runs[way, case.verb.name] += 1
         self.codes[way, outcome.code] += 1
@@ -113,7 +113,7 @@ class Campaign:
 
     # -- one case ------------------------------------------------------------------------------
 
-    def try_case(self, server: Server, case: Case) -> None:
+    def try_case(self, server: Server, case: FuzzCase) -> None:
         limits = ENGINE if case.starts_engine else PLAIN
         own = case.number % _OWN_PROCESS_EVERY == 0 and server.way is Way.FORK
         outcome = server.run(case, limits, own_process=own)
@@ -124,7 +124,7 @@ class Campaign:
             self._keep(server, case, faults[0], outcome, limits)
 
     def _keep(
-        self, server: Server, case: Case, fault: Fault, outcome: Outcome, limits: Limits
+        self, server: Server, case: FuzzCase, fault: Fault, outcome: CommandOutcome, limits: Limits
     ) -> None:
         is_new = self.failures.is_new(case, fault)
         place = self.failures.keep(case, fault, outcome)
@@ -135,7 +135,7 @@ class Campaign:
         if fault.kind == "hang" or self._ended.is_set():
             return  # too long to be run dozens of times more
 
-        def still_fails(smaller: Case) -> bool:
+        def still_fails(smaller: FuzzCase) -> bool:
             if self._ended.is_set():
                 return False
             again = server.run(smaller, limits)
@@ -170,7 +170,7 @@ class _Work:
         self.campaign, self.sets, self.place = campaign, sets, place
         self._numbers, self._lock = numbers, threading.Lock()
         # Spark is slow: what does not fit waits for it, and so do those who deal.
-        self._for_spark: queue.Queue[Case | None] = queue.Queue()
+        self._for_spark: queue.Queue[FuzzCase | None] = queue.Queue()
         self._dealing = campaign.jobs
 
     def threads(self) -> list[threading.Thread]:
@@ -202,10 +202,10 @@ class _Work:
                 if not self._dealing:
                     self._for_spark.put(None)
 
-    def _verbs(self, server: Server) -> tuple[Verb, ...]:
+    def _verbs(self, server: Server) -> tuple[DrawableVerb, ...]:
         return tuple(v for v in server.verbs if self.campaign.with_spark or not v.starts_spark)
 
-    def _next(self, verbs: tuple[Verb, ...]) -> Case | None:
+    def _next(self, verbs: tuple[DrawableVerb, ...]) -> FuzzCase | None:
         if self.campaign.is_ended:
             return None
         with self._lock:
