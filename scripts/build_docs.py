@@ -35,10 +35,13 @@ from penstock.files.versions import FormatVersion
 from penstock.planning.numbers import percent, rate
 from penstock.report.charts.canvas import standalone
 from penstock.report.page.html import WIDE
-from penstock.report.picture import placement_svg
-from penstock.report.story import Rival
-from penstock.report.story.schedulers import comparison_figure
+from penstock.report.page.json_reader import from_dict
+from penstock.report.page.markdown import to_markdown
+from penstock.report.pages.placement import placement_file
+from penstock.report.plan_report import Rival
+from penstock.report.plan_report.schedulers import comparison_figure
 from penstock.telemetry.manifest import FORMAT as TELEMETRY_STORE
+from penstock_bench.benchmarks.results import RESULTS_FOLDER, read_runs, results_page
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -62,7 +65,7 @@ powerful.
 PRODUCTION_INTRO = """\
 ## Recorded production clusters, by requests
 
-Printed by `penstock bench production --markdown`, kept in `benchmarks/production.md` because it
+Printed by `penstock bench production`, kept in `benchmarks/production.json` because it
 needs the recorded data; times are of one run on two cores. Network columns are shares of connected
 executor pairs. Storm's own ResourceAwareScheduler (RAS) ran on the same data.
 
@@ -81,7 +84,7 @@ plans' notes) and nearer together than RAS at the same time; the trade of the tw
 ACCURACY_INTRO = """\
 ## Predicted against measured Storm runs
 
-Printed by `penstock bench accuracy --markdown` on the runs of PDSP-Bench (Apache Storm 2.6.2, five
+Printed by `penstock bench accuracy` on the runs of PDSP-Bench (Apache Storm 2.6.2, five
 nodes, three machine types). The runs are not ours to ship; only error figures are. A parallelism
 vector of an application plan on a machine type is left out, models are fitted to the other runs,
 and the runs left out are predicted. Everything a prediction uses comes from its training rows:
@@ -139,7 +142,7 @@ fixed: [{component: read, machine: m1, instances: 2}]
 CERTIFIED_INTRO = """\
 ## Our own scheduler against the bound
 
-Printed by `penstock bench certified --markdown`, kept in `benchmarks/certified.md` because it takes
+Printed by `penstock bench certified`, kept in `benchmarks/certified.json` because it takes
 most of an hour. Gaps are to the upper bound that holds for every plan, the worst of Linear, Diamond
 and Star and of ten seeds where chance plays; times are of one run on two cores. The problems with
 10,000 machines are generated: machines of 4, 8 and 16 cores, an instance is one thread.
@@ -148,7 +151,7 @@ and Star and of ten seeds where chance plays; times are of one run on two cores.
 REALISTIC_INTRO = """\
 ## Problems as people have them
 
-Printed by `penstock bench realistic --markdown`, kept in `benchmarks/realistic.md` because it takes
+Printed by `penstock bench realistic`, kept in `benchmarks/realistic.json` because it takes
 some minutes: many-core machines, skewed keys, two to five topologies, memory, slots, cards and
 crossings that bind, drawn from seeds that were not chosen by their results. Gaps are to the bound
 that holds for every plan; times are of one run on two cores.
@@ -157,7 +160,7 @@ that holds for every plan; times are of one run on two cores.
 PIPELINE_INTRO = """\
 ## The telemetry pipeline
 
-Printed by `penstock bench pipeline --markdown`, kept in `benchmarks/pipeline.md` because it takes
+Printed by `penstock bench pipeline`, kept in `benchmarks/pipeline.json` because it takes
 more than an hour; one run on two cores. DuckDB does the sums behind the costs and the traffic and
 nothing else: no checks, quarantine, repeats, robust fits, error bars or tables on disk.
 """
@@ -165,16 +168,16 @@ nothing else: no checks, quarantine, repeats, robust fits, error bars or tables 
 SPARK_INTRO = """\
 ## Spark on unlike machines
 
-Printed by `penstock bench spark --markdown`, one part after the other with `--only`, and kept in
-`benchmarks/spark.md` because it takes an hour and a computer of its own: three workers held to 90,
-50 and 30 points of a core. What is compared is explained in [Topologies on Spark](spark.md). A
+Printed by `penstock bench spark`, one part after the other with `--only`, and kept in
+`benchmarks/spark.json` because it takes an hour and a computer of its own: three workers held to
+90, 50 and 30 points of a core. What is compared is explained in [Topologies on Spark](spark.md). A
 commit named here that is not in the history was joined with others of the same day.
 """
 
 STORM_INTRO = """\
 ## Storm on unlike machines
 
-Printed by `penstock bench storm --markdown` and kept in `benchmarks/storm.md` because it takes more
+Printed by `penstock bench storm` and kept in `benchmarks/storm.json` because it takes more
 than an hour and a computer of its own: three supervisors held to 90, 50 and 30 points of a core.
 See [Apache Storm](storm.md).
 """
@@ -182,11 +185,22 @@ See [Apache Storm](storm.md).
 SIMULATOR_INTRO = """\
 ## The simulator
 
-Printed by `penstock bench simulator --markdown` and `penstock bench sweep --markdown`, kept in
-`benchmarks/simulator.md` because they take some minutes and half an hour; one run each on two
-cores. See [Simulation](simulator.md).
+Printed by `penstock bench simulator` and `penstock bench sweep`, kept in
+`benchmarks/simulator.json` and `benchmarks/sweep.json` because they take some minutes and half an
+hour; one run each on two cores. See [Simulation](simulator.md).
 """
 
+#: What is said before the results of suites, in the order of the page.
+KEPT_RESULTS = (
+    (PRODUCTION_INTRO, ("production",)),
+    (CERTIFIED_INTRO, ("certified",)),
+    (REALISTIC_INTRO, ("realistic",)),
+    (PIPELINE_INTRO, ("pipeline",)),
+    (SPARK_INTRO, ("spark",)),
+    (STORM_INTRO, ("storm",)),
+    (SIMULATOR_INTRO, ("simulator", "sweep")),
+    (ACCURACY_INTRO, ("accuracy",)),
+)
 EXAMPLES = {
     "topology": ("topology", "wordcount"),
     "cluster": ("cluster", "office-mix"),
@@ -198,6 +212,7 @@ def main() -> None:
     write_formats()
     write_command_line()
     write_results()
+    write_reproduction()
     write_pictures()
     fill_outputs(ROOT / "README.md")
     fill_table(ROOT / "README.md")
@@ -414,19 +429,24 @@ def write_results() -> None:
     ]
     parts += [example_row(name) for name in examples.topology_names()]
     parts += ["", "## Every scheduler on the papers' testbed\n", *scheduler_rows()]
-    parts += ["", PRODUCTION_INTRO, (ROOT / "benchmarks" / "production.md").read_text().rstrip()]
-    kept = (
-        (CERTIFIED_INTRO, "certified"),
-        (REALISTIC_INTRO, "realistic"),
-        (PIPELINE_INTRO, "pipeline"),
-        (SPARK_INTRO, "spark"),
-        (STORM_INTRO, "storm"),
-        (SIMULATOR_INTRO, "simulator"),
-    )
-    for intro, name in kept:
-        parts += ["", intro, (ROOT / "benchmarks" / f"{name}.md").read_text().rstrip()]
-    parts += ["", ACCURACY_INTRO, (ROOT / "benchmarks" / "accuracy.md").read_text().rstrip()]
+    for intro, suites in KEPT_RESULTS:
+        parts += ["", intro, *(write_suite(suite) for suite in suites)]
     write(DOCS / "results.md", "\n".join(parts) + "\n")
+
+
+def write_suite(suite: str) -> str:
+    """The results kept of a suite as Markdown, in a file beside them and for the page of all."""
+    runs = read_runs(RESULTS_FOLDER / f"{suite}.json")
+    text = to_markdown(results_page(runs), level=2).rstrip()
+    page = f"{GENERATED}\n# Results of `penstock bench {suite}`\n\n{text}\n"
+    write(RESULTS_FOLDER / f"{suite}.md", page)
+    return text
+
+
+def write_reproduction() -> None:
+    """The whole run of the papers' evaluations that is kept, as Markdown beside its JSON."""
+    kept = json.loads((RESULTS_FOLDER / "reproduce.json").read_text(encoding="utf-8"))
+    write(RESULTS_FOLDER / "reproduce.md", f"{GENERATED}\n{to_markdown(from_dict(kept))}")
 
 
 def scheduler_rows() -> list[str]:
@@ -473,7 +493,7 @@ def example_row(name: str) -> str:
 def write_pictures() -> None:
     planned = app.plan(app.problem("diamond", "nasiri-small"))
     assert planned.plan is not None
-    write(DOCS / "pictures" / "diamond.svg", placement_svg(planned.plan))
+    write(DOCS / "pictures" / "diamond.svg", placement_file(planned.plan))
     write(DOCS / "pictures" / "schedulers.svg", schedulers_picture())
 
 

@@ -103,7 +103,7 @@ def test_the_json_view_is_json_with_format_and_version(run, plans, command, form
         ),
         ("show hetero.json", ["linear on nasiri-testbed, planned by hetero", "M3-1"]),
         ("show hetero.json --offered 10", ["nothing saturates"]),
-        ("show hetero.json --offered 10000", ["first to saturate", "queue grows by/s"]),
+        ("show hetero.json --offered 10000", ["first to saturate", "queue grows by (tuples/s)"]),
         ("diff default.json hetero.json", ["moves,", "added,", "tuples/s", "linear/high"]),
         ("diff hetero.json hetero.json", ["no change"]),
         ("explain hetero.json high[1]", ["high"]),

@@ -8,7 +8,7 @@ from tests.builders import cluster, place, profile, topology
 from penstock.evaluate.occupancy import occupancy
 from penstock.model.problem import Problem, build
 from penstock.model.terms import Terms
-from penstock.report.occupancy import component_sentences, machine_sentences
+from penstock.report.pages.occupancy import component_sentences, machine_sentences
 
 
 def unlike() -> Problem:

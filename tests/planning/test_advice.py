@@ -9,7 +9,7 @@ from penstock.errors import InputError
 from penstock.model.plan import Plan
 from penstock.model.problem import Problem, build
 from penstock.planning.advice import advise
-from penstock.report.advice import sentences
+from penstock.report.pages.advice import advice_sentences
 
 
 def plan_of(problem: Problem, *instances: str) -> Plan:
@@ -33,7 +33,7 @@ def test_a_machine_that_the_rate_does_not_need_can_go():
     problem = build(topology("a", a={"max_instances": 1}), cluster(M1=3), profile(a=1.0))
     found = advise(plan_of(problem, "a M1-1"))
     assert dict(found.can_go) == {"M1": 2}
-    assert "the same rate needs fewer machines: 2 M1 can go" in sentences(found)
+    assert "the same rate needs fewer machines: 2 M1 can go" in advice_sentences(found)
     assert found.one_more[0].gain == pytest.approx(0.0)
     assert dict(found.wasted) == {"M1": pytest.approx(1 / 3)}
 
@@ -49,11 +49,11 @@ def test_error_bars_become_a_range_of_rates():
     assert found.range_of_best == pytest.approx((100 / 1.196, 100 / 0.804))
 
 
-def test_without_error_bars_it_says_that_it_cannot_say():
+def test_without_error_bars_it_says_that_the_uncertainty_is_not_known():
     problem = build(topology("a"), cluster(M1=1), profile(a=1.0))
     found = advise(plan_of(problem, "a M1-1"))
     assert found.range_of_plan is None
-    assert sentences(found)[-1].startswith("how sure this is cannot be said")
+    assert advice_sentences(found)[-1].startswith("the uncertainty is not known")
 
 
 def test_advice_needs_rates():

@@ -5,7 +5,7 @@ from tests.builders import cluster, place, profile, topology
 
 from penstock.model.problem import build
 from penstock.planning.standing import standing
-from penstock.report.standing import sentences, standing_dict
+from penstock.report.pages.plan_limits import limit_sentences, limits_dict
 
 
 def test_machines_and_components_stand_in_the_order_they_fill_up():
@@ -28,8 +28,8 @@ def test_prices_are_said_in_words():
     # 300 points carry 200 tuples/s of a + b at 1.5 points each: a is two thirds of the work.
     problem = build(topology("a>b"), cluster(M1=3), profile(a=1.0, b=0.5))
     found = standing(problem, place(problem, "a M1-1", "b M1-2", "b M1-3"))
-    lines = sentences(found)
+    lines = limit_sentences(found)
     assert "next limit: M1-2, at 400 tuples/s (300.0 % more)" in lines
     assert "one more M1 can add up to 66.67 tuples/s" in lines
     assert lines[-1].endswith("one percent off its cost per tuple is worth 0.67 percent")
-    assert standing_dict(found)["one_more_machine_adds_per_s"] == {"M1": pytest.approx(200 / 3)}
+    assert limits_dict(found)["one_more_machine_adds_per_s"] == {"M1": pytest.approx(200 / 3)}

@@ -13,7 +13,7 @@ from penstock.files.simulation_file import Simulation, simulation_from
 from penstock.model.plan import Plan
 from penstock.model.problem import Problem
 from penstock.report.page import Document
-from penstock.report.story import Findings, build
+from penstock.report.plan_report import PlanReport, plan_report_page
 from penstock.simulate.compiled import has_numba
 
 HOSTILE_NAMES = (
@@ -100,7 +100,7 @@ def simulation() -> Simulation:
 
 
 @cache
-def small_findings() -> Findings:
+def small_facts() -> PlanReport:
     """Linear on the testbed by hetero, before by default, compared, with a simulation."""
     problem = app.problem("linear", "nasiri-testbed")
     wanted = reports.ReportOptions(
@@ -117,7 +117,7 @@ def small_findings() -> Findings:
 
 @cache
 def small_report() -> Document:
-    return build(small_findings())
+    return plan_report_page(small_facts())
 
 
 def _plan(problem: Problem, scheduler: str) -> Plan:

@@ -17,7 +17,7 @@ from tests.report.reports import HOSTILE_NAMES, hostile_problem, small_report
 from penstock import app
 from penstock.app import reports
 from penstock.report.page.html import to_html
-from penstock.report.story import build
+from penstock.report.plan_report import plan_report_page
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -82,8 +82,10 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     many = app.problem("diamond", _thousand_machines())
     found = {
         "every section": small_report(),
-        "thousand machines": build(reports.report_on_problem(many, "default", quick)),
-        "hostile names": build(reports.report_on_problem(hostile_problem(), "hetero", quick)),
+        "thousand machines": plan_report_page(reports.report_on_problem(many, "default", quick)),
+        "hostile names": plan_report_page(
+            reports.report_on_problem(hostile_problem(), "hetero", quick)
+        ),
         "papers": papers_page(folder / "figures"),
     }
     written = {}

@@ -11,13 +11,13 @@ from tests.builders import cluster, place, profile, topology
 from penstock.app import reports
 from penstock.model.plan import Plan
 from penstock.model.problem import build
+from penstock.planning.machine_use import machine_size
 from penstock.report.charts.canvas import HEAT, OVER
 from penstock.report.charts.heat import MOST_LINES, Gauge, HeatMachine, heat_svg
 from penstock.report.charts.heat_parts import ink_on
-from penstock.report.loads import machine_size
 from penstock.report.page import Paragraph
 from penstock.report.page.wording import words as paragraph_words
-from penstock.report.story.machines import machines as machines_section
+from penstock.report.plan_report.machines import machines as machines_section
 
 pytest.importorskip("matplotlib")
 

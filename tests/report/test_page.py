@@ -1,4 +1,4 @@
-"""The five views of a page say the same."""
+"""The six views of a page say the same."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 
 import pytest
 
+from penstock.errors import InputError
 from penstock.report.page import (
     Column,
     Document,
@@ -26,6 +27,7 @@ from penstock.report.page import (
     percent,
     published,
 )
+from penstock.report.page.json_reader import from_dict
 from penstock.report.page.views import VIEWS
 from penstock.report.page.wording import amount, shown
 
@@ -107,6 +109,19 @@ def test_json_has_every_number_with_unit_and_source() -> None:
     assert _same(found)
 
 
+def test_a_page_read_back_from_its_json_says_the_same() -> None:
+    written = json.loads(VIEWS["json"](_page()))
+    assert VIEWS["markdown"](from_dict(written)) == VIEWS["markdown"](_page())
+
+
+@pytest.mark.parametrize(
+    "content", [{}, {"title": "", "subtitle": "", "format": "x", "version": 1, "sections": [{}]}]
+)
+def test_json_of_something_else_is_no_page(content: dict[str, object]) -> None:
+    with pytest.raises(InputError, match="is no page of Penstock"):
+        from_dict(content)
+
+
 def test_csv_has_every_number_with_unit_and_source() -> None:
     lines = list(csv.DictReader(io.StringIO(VIEWS["csv"](_page()))))
     numbers = [line for line in lines if line["source"] != "text" and line["value"]]
@@ -134,7 +149,7 @@ def test_html_has_every_number_in_full_and_its_source() -> None:
     assert [(pytest.approx(v), s) for v, s in parser.found] == [(v, s) for v, _, s in FACTS]
 
 
-@pytest.mark.parametrize("view", ["html", "markdown", "latex"])
+@pytest.mark.parametrize("view", ["text", "html", "markdown", "latex"])
 def test_views_for_people_show_the_same_words_for_every_number(view: str) -> None:
     page = _page()
     text = VIEWS[view](page).replace(r"\%", "%").replace(r"\textsuperscript{\textdagger}", "†")
@@ -146,7 +161,7 @@ def test_views_for_people_show_the_same_words_for_every_number(view: str) -> Non
         assert at >= 0, words
 
 
-@pytest.mark.parametrize("view", ["html", "markdown", "latex"])
+@pytest.mark.parametrize("view", ["text", "html", "markdown", "latex"])
 def test_published_numbers_are_marked_and_the_mark_explained(view: str) -> None:
     text = VIEWS[view](_page())
     assert "as published, not run here" in text
@@ -156,7 +171,7 @@ def test_published_numbers_are_marked_and_the_mark_explained(view: str) -> None:
 
 def test_a_page_without_published_numbers_has_no_mark() -> None:
     page = Document("plain", (Section("one", (paragraph("takes ", Number(3, "s")),)),))
-    for view in ("html", "markdown", "latex"):
+    for view in ("text", "html", "markdown", "latex"):
         assert "†" not in VIEWS[view](page)
         assert "as published" not in VIEWS[view](page)
 

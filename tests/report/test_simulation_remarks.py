@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import pytest
 from tests.builders import build, cluster, place, profile, topology
-from tests.report.reports import small_findings
+from tests.report.reports import small_facts
 from tests.simulate.runs import calm, simulated
 
 from penstock.files.simulation_file import simulation_to_dict
 from penstock.report.page import Figure, Items, KeyFigures
-from penstock.report.simulation import recorded
-from penstock.report.simulation_remarks import simulation_remarks
-from penstock.report.story import build as build_report
-from penstock.report.story.over_time import latency_lines, over_time_figure
+from penstock.report.pages.simulation import recorded
+from penstock.report.pages.simulation_remarks import simulation_remarks
+from penstock.report.plan_report import plan_report_page
+from penstock.report.plan_report.over_time import latency_lines, over_time_figure
 from penstock.simulate.results import SimResult
 from penstock.simulate.scenario import Down, Offered, Scenario, ServiceTime
 
@@ -86,8 +86,8 @@ def test_a_run_that_has_not_settled_says_so():
 def simulation_section(scenario: Scenario):
     """The report's section about a run of that scenario."""
     result = run(scenario)
-    findings = replace(small_findings(), simulation=recorded(result), load_curve=None)
-    return next(s for s in build_report(findings).sections if s.title == "Simulation")
+    findings = replace(small_facts(), simulation=recorded(result), load_curve=None)
+    return next(s for s in plan_report_page(findings).sections if s.title == "Simulation")
 
 
 def test_a_report_draws_over_time_only_what_changes():

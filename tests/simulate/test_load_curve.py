@@ -9,7 +9,7 @@ import pytest
 from tests.builders import build, cluster, place, profile, topology
 
 from penstock.errors import InputError
-from penstock.report.load_curve import curve_remarks, load_curve_to_dict
+from penstock.report.pages.load_curve import curve_remarks, load_curve_dict
 from penstock.simulate.load_curve import load_curve
 from penstock.simulate.patterns import Wave
 from penstock.simulate.scenario import Offered, Scenario
@@ -63,7 +63,7 @@ def test_the_bend_and_loads_that_are_too_high_are_told(pair):
     bend, behind, *_ = curve_remarks(curve)
     assert bend.startswith("p99 is at most 2 times that at 50 % up to a load of 70 %, and at 150 %")
     assert behind.startswith("at 150 %: t falls behind")
-    written = load_curve_to_dict(curve)
+    written = load_curve_dict(curve)
     assert (written["format"], written["version"]) == ("penstock/load-curve", 1)
     assert "latency_p99_ms" in written["points"][2]["topologies"][0]["at_least"]
 

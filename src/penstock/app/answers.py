@@ -8,7 +8,8 @@ from penstock.files.answer_formats import answer_head
 from penstock.files.plan_file import plan_to_dict
 from penstock.planning.facts import ranked
 from penstock.planning.result import ComparisonResult, PlanResult, finite_scale
-from penstock.report.html import comparison_html, plan_html
+from penstock.report.page.html import to_fragment
+from penstock.report.pages.placement import notebook_comparison, notebook_page
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Planned(PlanResult):
         return {**answer_head("no-plan"), **self.facts.to_dict()}
 
     def _repr_html_(self) -> str:
-        return plan_html(self.plan, self.facts)
+        return to_fragment(notebook_page(self.plan, self.facts))
 
 
 @dataclass(frozen=True)
@@ -44,4 +45,4 @@ class Comparison(ComparisonResult):
         }
 
     def _repr_html_(self) -> str:
-        return comparison_html([row.facts for row in self.rows])
+        return to_fragment(notebook_comparison([row.facts for row in self.rows]))

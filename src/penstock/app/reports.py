@@ -1,6 +1,6 @@
 """What a report says about a plan: judge it here, compare schedulers, simulate it.
 
-:mod:`penstock.report.story` makes a page of what is gathered here.
+:mod:`penstock.report.plan_report` makes a page of what is gathered here.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from penstock.files.simulation_file import Simulation
 from penstock.model.outcome import Outcome
 from penstock.model.plan import Plan
 from penstock.model.problem import Problem
+from penstock.planning.cost_caveats import costs_origin
 from penstock.planning.counts import COUNTS_FROM_NOTE, DEFAULT_COUNTS_FROM
 from penstock.planning.facts import Facts, facts
 from penstock.planning.result import PlanResult
 from penstock.planning.standing import standing
-from penstock.report.made import how_made
 from penstock.report.page import Document, Source
-from penstock.report.simulation import recorded
-from penstock.report.story import Findings, Rival, build
-from penstock.report.trust import costs_origin
+from penstock.report.pages.simulation import recorded
+from penstock.report.plan_report import PlanReport, Rival, plan_report_page
+from penstock.report.provenance import Provenance
 from penstock.schedulers import registered
 from penstock.schedulers.base import Budget
 from penstock.schedulers.optimal import OptimalScheduler
@@ -93,7 +93,7 @@ class _Remarks:
             self.texts.append(text)
 
 
-def report_on_plan(plan: Plan, wanted: ReportOptions) -> Findings:
+def report_on_plan(plan: Plan, wanted: ReportOptions) -> PlanReport:
     """A plan that is given: judged by this cost model, whatever its file says of it."""
     remarks = _Remarks()
     bound = upper_bound(plan.problem) if plan.problem.has_rates else None
@@ -111,7 +111,7 @@ def report_on_plan(plan: Plan, wanted: ReportOptions) -> Findings:
     return replace(found, contingencies=Source.GIVEN)
 
 
-def report_on_problem(problem: Problem, scheduler: str, wanted: ReportOptions) -> Findings:
+def report_on_problem(problem: Problem, scheduler: str, wanted: ReportOptions) -> PlanReport:
     """A problem that is planned here; the report is about ``scheduler``'s plan."""
     remarks = _Remarks()
     bound = upper_bound(problem) if problem.has_rates else None
@@ -175,7 +175,7 @@ def _findings(
     rivals: Sequence[Rival],
     wanted: ReportOptions,
     remarks: _Remarks,
-) -> Findings:
+) -> PlanReport:
     before = wanted.before
     if before is not None:
         before, _ = _judged_here(before, None, _Remarks())
@@ -191,7 +191,7 @@ def _findings(
         wanted.progress("simulating latency against load")
         curve = _load_curve(plan, wanted)
     _, judged = predict(plan.problem, plan.placement)
-    return Findings(
+    return PlanReport(
         plan=plan,
         facts=own,
         judged=judged,
@@ -332,10 +332,10 @@ def _check_fits(simulation: Simulation, plan: Plan) -> None:
 
 
 def page(
-    found: Findings, wanted: ReportOptions, command: str, when: str, seconds: float
+    report: PlanReport, wanted: ReportOptions, command: str, when: str, seconds: float
 ) -> Document:
-    """The report as a page, with how it was made."""
-    plan = found.plan
+    """The report as a page, with where it comes from."""
+    plan = report.plan
     profile = plan.problem.profile
     parameters = [f"{name} {value}" for name, value in plan.parameters.items()]
     about = {
@@ -345,4 +345,6 @@ def page(
         "scheduler": ", ".join([plan.scheduler, f"seed {plan.seed}", *parameters]),
         "seeds of the comparison": f"{wanted.seed} to {wanted.seed + wanted.seeds - 1}",
     }
-    return build(replace(found, made=how_made(command, when, seconds) | about))
+    return plan_report_page(
+        replace(report, provenance=Provenance.here(command, when, seconds).named | about)
+    )

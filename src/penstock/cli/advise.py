@@ -11,7 +11,7 @@ from penstock import app
 from penstock.cli import options
 from penstock.cli.output import say, show, write_json
 from penstock.errors import EXIT_DONE, EXIT_INTERRUPTED
-from penstock.report.advice import advice_dict, advice_view
+from penstock.report.pages.advice import advice_dict, advice_page
 
 
 def command(
@@ -36,5 +36,5 @@ def command(
     if as_json:
         write_json(advice_dict(advice))
     else:
-        show(advice_view(advice))
+        show(advice_page(advice))
     return EXIT_INTERRUPTED if budget.stopped else EXIT_DONE

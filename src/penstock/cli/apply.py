@@ -17,7 +17,7 @@ from penstock.errors import EXIT_CHANGES, EXIT_DONE
 from penstock.files.answer_formats import answer_head
 from penstock.files.receipt_file import receipt_to_dict
 from penstock.files.writer import to_json
-from penstock.report.text import changes_view
+from penstock.report.pages.changes import changes_page
 
 
 def command(
@@ -62,7 +62,7 @@ def command(
     with prepared(loaded, target, name=str(plan), say=say) as ready:
         publication = ready.publication
         if not as_json:
-            show(changes_view(publication.changes), *_steps(publication, wait_s))
+            show(changes_page(publication.changes), *_steps(publication, wait_s))
         if publication.beside:
             say(f"plans that stay in force: {', '.join(publication.beside)}")
         if not yes:

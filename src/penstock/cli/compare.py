@@ -15,16 +15,13 @@ from penstock.cli.values import listed
 from penstock.errors import EXIT_DONE, EXIT_FAILURE, EXIT_INFEASIBLE, EXIT_INTERRUPTED
 from penstock.files.simulation_file import simulation_to_dict
 from penstock.planning.counts import DEFAULT_COUNTS_FROM
-from penstock.planning.numbers import percent
 from penstock.report.charts import require_charts
 from penstock.report.charts.canvas import standalone
-from penstock.report.comparison import comparison_remarks, comparison_view
 from penstock.report.page.html import WIDE
-from penstock.report.simulation import comparison_rows
-from penstock.report.simulation_remarks import simulation_remarks
-from penstock.report.story import Rival
-from penstock.report.story.schedulers import comparison_figure
-from penstock.report.text import bound_view
+from penstock.report.pages.comparison import comparison_page
+from penstock.report.pages.simulation_remarks import simulation_remarks
+from penstock.report.plan_report import Rival
+from penstock.report.plan_report.schedulers import comparison_figure
 
 
 def command(
@@ -96,13 +93,7 @@ def command(
             }
         write_json(answer)
     else:
-        show(comparison_view(rows, bars=is_terminal()), "")
-        show(*comparison_remarks(rows))
-        if comparison.bound is not None:
-            show("", bound_view(problem, comparison.bound))
-        if simulated:
-            show("", f"simulated for a minute at {percent(load, 0)} of each plan's own rate")
-            show(comparison_rows(simulated))
+        show(comparison_page(rows, problem, comparison.bound, simulated, load))
     if svg:
         write_file(svg, _picture(comparison), is_printed=True)
         say(f"wrote {svg}")

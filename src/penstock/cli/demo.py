@@ -13,7 +13,7 @@ from rich.table import Table
 from penstock import app
 from penstock.app import reports
 from penstock.change.diff import diff
-from penstock.cli.output import is_terminal, make_folder, say, show, write_file
+from penstock.cli.output import make_folder, say, show, write_file
 from penstock.cli.report import now
 from penstock.engines.spark.session import spark_session
 from penstock.errors import EXIT_DONE, PenstockError
@@ -28,17 +28,15 @@ from penstock.model.telemetry import UNKNOWN_TYPE
 from penstock.model.topology import Topology
 from penstock.planning.numbers import percent
 from penstock.report.charts import has_charts
-from penstock.report.comparison import comparison_remarks, comparison_view
-from penstock.report.measured import measured_view
-from penstock.report.offered import overload_view
 from penstock.report.page.html import to_html
-from penstock.report.picture import placement_svg
-from penstock.report.simulation import simulation_view
-from penstock.report.text import (
-    bound_view,
-    changes_view,
-    plan_view,
-)
+from penstock.report.pages.bound import bound_page
+from penstock.report.pages.changes import changes_page
+from penstock.report.pages.comparison import comparison_page
+from penstock.report.pages.offered_load import overload_page
+from penstock.report.pages.placement import placement_file
+from penstock.report.pages.plan import plan_page
+from penstock.report.pages.profile import profile_page
+from penstock.report.pages.simulation import simulation_page
 from penstock.simulate.compiled import has_numba
 from penstock.telemetry.findings import Measurement
 
@@ -82,7 +80,7 @@ def command(
             show(*_missing(found), "The run goes on, for more of the same:")
             watched += _run(spark, graph, out / "run", goes_on=True)
             found = _measure(spark, out / "run" / "telemetry")
-    show(measured_view(found))
+    show(profile_page(found))
     measured = _whole_profile(found)
     _step("3. Measured beside fitted: CPU of each component over the whole run")
     show(_beside(watched, measured))
@@ -90,7 +88,6 @@ def command(
     compared, best = _compare_and_show(build(graph, _unlike_machines(), profile))
     save(measured, out / "profile.json")
     save(best, out / "plan.json")
-    write_file(out / "plan.svg", placement_svg(best))
     page = _report(compared, best, out)
     _step("Results")
     show(f"{out / 'run'}           results, state and telemetry of the run")
@@ -99,8 +96,8 @@ def command(
         f"{out / 'run' / 'telemetry'} --warm-up {_WARM_UP_S:g}"
     )
     show(f"{out / 'plan.json'}     the plan; look at it with: penstock show {out / 'plan.json'}")
-    show(f"{out / 'plan.svg'}      who runs where; open it in a browser")
     if page is not None:
+        show(f"{out / 'plan.svg'}      who runs where; open it in a browser")
         show(
             f"{page}   all of it on one page; open it in a browser:", f"  {page.resolve().as_uri()}"
         )
@@ -192,28 +189,27 @@ def _compare_and_show(problem: Problem) -> tuple[app.Comparison, Plan]:
     _step(f"4. Plan it on {machines} machines with {', '.join(_SCHEDULERS)}, from the profile")
     found = app.compare(problem, _SCHEDULERS)
     rows = [row.facts for row in found.rows]
-    show(comparison_view(rows, bars=is_terminal()))
-    show(*comparison_remarks(rows))
+    show(comparison_page(rows))
 
     assert found.bound is not None  # the example has rates
     _step("5. How much better can any plan be?")
-    show(bound_view(problem, found.bound))
+    show(bound_page(problem, found.bound))
 
     plans = {row.scheduler: row.plan for row in found.rows if row.plan is not None}
     best = max(plans.values(), key=lambda plan: plan.predicted.scale or 0.0)
     _step(f"6. The best plan, by {best.scheduler}")
-    show(plan_view(best, bars=is_terminal()))
+    show(plan_page(best))
 
     _step("7. What would change against Storm's own placement")
-    show(changes_view(diff(plans["default"], best)))
+    show(changes_page(diff(plans["default"], best)))
 
     _step("8. And if one and a half times as much arrives?")
     offered = 1.5 * (best.predicted.scale or 0.0)
-    show(overload_view(best.problem, overload(best.problem, best.placement, offered)))
+    show(overload_page(best.problem, overload(best.problem, best.placement, offered)))
 
     if has_numba():
         _step("9. Is it true? A simulated minute at 0.8 of the plan's rate, tuple by tuple")
-        show(simulation_view(app.simulate(best)))
+        show(simulation_page(app.simulate(best)))
     else:
         say("not simulated, because numba is not installed: pip install 'penstock[simulate]'")
     return found, best
@@ -234,6 +230,7 @@ def _report(compared: app.Comparison, best: Plan, out: Path) -> Path | None:
     page = reports.page(found, wanted, "penstock demo", now(), time.monotonic() - began)
     path = out / "report.html"
     write_file(path, to_html(page))
+    write_file(out / "plan.svg", placement_file(best))
     show(f"{len(page.sections)} sections, {sum(1 for _ in page.numbers()):,} numbers")
     return path
 

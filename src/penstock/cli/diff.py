@@ -12,7 +12,7 @@ from penstock.cli import engine_options, options
 from penstock.cli.output import say, show, write_json
 from penstock.errors import EXIT_CHANGES, EXIT_DONE, UsageError
 from penstock.files.answer_formats import answer_head
-from penstock.report.text import changes_view
+from penstock.report.pages.changes import changes_page
 
 
 def command(
@@ -51,5 +51,5 @@ def command(
     if as_json:
         write_json({**answer_head("changes"), **changes.to_dict()})
     else:
-        show(changes_view(changes))
+        show(changes_page(changes))
     return EXIT_CHANGES if detailed_exitcode and changes.any else EXIT_DONE

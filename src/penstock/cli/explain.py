@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import RenderableType
 
 from penstock import app
 from penstock.app.explanations import ComponentExplanation, MachineExplanation, PlanExplanation
@@ -14,9 +13,15 @@ from penstock.cli import options
 from penstock.cli.output import show, write_json
 from penstock.errors import EXIT_DONE
 from penstock.planning.standing import Standing
-from penstock.report.explanation import explanation_dict, explanation_view
-from penstock.report.occupancy import component_dict, component_view, machine_dict, machine_view
-from penstock.report.standing import standing_dict, standing_view
+from penstock.report.page import Document
+from penstock.report.pages.instance import instance_dict, instance_page
+from penstock.report.pages.occupancy import (
+    component_dict,
+    component_page,
+    machine_dict,
+    machine_page,
+)
+from penstock.report.pages.plan_limits import limits_dict, limits_page
 
 
 def command(
@@ -48,22 +53,22 @@ def command(
 def _to_dict(explanation: PlanExplanation, what: str) -> dict[str, object]:
     match explanation:
         case Standing():
-            return standing_dict(explanation)
+            return limits_dict(explanation)
         case MachineExplanation():
             return machine_dict(explanation.occupancy, explanation.machine)
         case ComponentExplanation():
             return component_dict(explanation.occupancy, explanation.component)
-    return explanation_dict(explanation, what)
+    return instance_dict(explanation, what)
 
 
-def _view(explanation: PlanExplanation, what: str, *, machines: bool) -> RenderableType:
+def _view(explanation: PlanExplanation, what: str, *, machines: bool) -> Document:
     match explanation:
         case Standing():
-            return standing_view(explanation, all_machines=machines)
+            return limits_page(explanation, all_machines=machines)
         case MachineExplanation():
-            return machine_view(explanation.occupancy, explanation.machine)
+            return machine_page(explanation.occupancy, explanation.machine)
         case ComponentExplanation():
-            return component_view(
+            return component_page(
                 explanation.occupancy, explanation.component, all_machines=machines
             )
-    return explanation_view(explanation, what, all_machines=machines)
+    return instance_page(explanation, what, all_machines=machines)

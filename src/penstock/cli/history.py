@@ -16,7 +16,8 @@ from penstock.engines.registry import DEFAULT_ENGINE
 from penstock.engines.spark.session import DRIVER_MEMORY, LOCAL
 from penstock.errors import EXIT_DONE, EXIT_FAILURE
 from penstock.files.answer_formats import answer_head
-from penstock.report.history import entry_to_dict, entry_view, history_markdown, history_view
+from penstock.report.page.markdown import to_markdown
+from penstock.report.pages.history import entry_dict, entry_page, history_page
 
 app = typer.Typer()
 
@@ -49,7 +50,7 @@ def list_entries(
     if last:
         plans = plans.newest(last)
     if markdown and not as_json:
-        write_text(history_markdown(list(plans.entries)))
+        write_text(to_markdown(history_page(list(plans.entries))))
         return _exit_code(plans)
     return _present(plans, as_json=as_json)
 
@@ -73,7 +74,7 @@ def show_entry(
     if as_json:
         write_json(_to_dict(replace(plans, entries=(entry,))))
     else:
-        show(entry_view(entry))
+        show(entry_page(entry))
     return _exit_code(plans)
 
 
@@ -109,14 +110,14 @@ def _present(plans: PlanHistory, *, as_json: bool) -> int:
     if as_json:
         write_json(_to_dict(plans))
     else:
-        show(history_view(list(plans.entries)))
+        show(history_page(list(plans.entries)))
     return _exit_code(plans)
 
 
 def _to_dict(plans: PlanHistory) -> dict[str, object]:
     return {
         **answer_head("history"),
-        "plans": [entry_to_dict(entry) for entry in plans.entries],
+        "plans": [entry_dict(entry) for entry in plans.entries],
         "unreadable": [finding.to_dict() for finding in plans.findings],
     }
 

@@ -8,7 +8,7 @@ import typer
 from rich.table import Table
 
 from penstock.cli import engine_options, options
-from penstock.cli.output import is_terminal, say, show, write_json
+from penstock.cli.output import say, show, write_json
 from penstock.engines.base import Ability
 from penstock.engines.lab.machines import parse_machines
 from penstock.engines.registry import naming_its_package, require
@@ -16,7 +16,7 @@ from penstock.errors import EXIT_DONE
 from penstock.files.answer_formats import answer_head
 from penstock.files.examples import load_topology
 from penstock.planning.numbers import rate
-from penstock.report.text import plan_view
+from penstock.report.pages.plan import plan_page
 
 #: Labs are of Spark where no engine is named: they start in seconds.
 DEFAULT_ENGINE = "spark"
@@ -58,7 +58,7 @@ def command(
             }
         )  # fmt: skip
         return EXIT_DONE
-    show(plan_view(result.plan, bars=is_terminal()))
+    show(plan_page(result.plan))
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     table.add_column(f"{example}, {result.rows_per_batch:,} tuples a batch")
     for column in ("tuples/s", "batch (s)", *(f"{m.name} used of {m.points:g}" for m in found)):

@@ -12,9 +12,9 @@ from penstock.errors import EXIT_DONE, EXIT_INTERRUPTED, UsageError
 from penstock.files.writer import to_json
 from penstock.model.plan import Plan
 from penstock.report.charts.canvas import standalone
-from penstock.report.load_curve import load_curve_to_dict, load_curve_view
 from penstock.report.page.html import WIDE
-from penstock.report.story.load_curve import load_curve_figure
+from penstock.report.pages.load_curve import load_curve_dict, load_curve_page
+from penstock.report.plan_report.load_curve import load_curve_figure
 from penstock.simulate.load_curve import DEFAULT_LOADS, LoadCurve
 from penstock.simulate.scenario import Scenario
 
@@ -69,9 +69,9 @@ def simulate_load_curve(
         say("stopped before a load was done")
         return EXIT_INTERRUPTED
     if as_json:
-        write_json(load_curve_to_dict(curve))
+        write_json(load_curve_dict(curve))
     else:
-        show(load_curve_view(curve))
+        show(load_curve_page(curve))
     for path, content in ((out, _text), (svg, _picture)):
         if path:
             write_file(path, content(curve), is_printed=True)
@@ -80,7 +80,7 @@ def simulate_load_curve(
 
 
 def _text(curve: LoadCurve) -> str:
-    return to_json(load_curve_to_dict(curve))
+    return to_json(load_curve_dict(curve))
 
 
 def _picture(curve: LoadCurve) -> str:

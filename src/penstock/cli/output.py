@@ -14,6 +14,8 @@ from rich.console import Console, RenderableType
 
 from penstock.errors import Finding, InputError, NotWrittenError
 from penstock.files.writer import write_text as write_atomically
+from penstock.report.page import Document
+from penstock.report.page.terminal import renderable
 
 #: Without a terminal there is no width to fit into; tables must not be cut.
 _PIPE_WIDTH = 10_000
@@ -58,13 +60,16 @@ class _Console(Console):
         raise BrokenPipeError
 
 
-def show(*renderables: RenderableType) -> None:
-    """Print results; colour only on a terminal, NO_COLOR honoured."""
+def show(*results: RenderableType | Document) -> None:
+    """Print results; colour and bars only on a terminal, NO_COLOR honoured."""
     width = None if is_terminal() else _PIPE_WIDTH
     # Names of the user's own are no markup and no emoji codes.
     console = _Console(width=width, highlight=False, emoji=False)
-    for renderable in renderables:
-        console.print(renderable, soft_wrap=isinstance(renderable, str), markup=False)
+    for result in results:
+        if isinstance(result, Document):
+            console.print(renderable(result, bars=is_terminal()), markup=False)
+        else:
+            console.print(result, soft_wrap=isinstance(result, str), markup=False)
 
 
 #: Of what files and arguments hold, a terminal would obey these; ours are line breaks and tabs.

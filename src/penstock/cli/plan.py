@@ -13,7 +13,7 @@ from penstock import app
 from penstock.app.measuring import LIVE, live_profile
 from penstock.app.plans import kinds_of_losses
 from penstock.cli import engine_options, options, terms_options, what_if_options
-from penstock.cli.output import is_terminal, say, show, write_file, write_json, write_text
+from penstock.cli.output import say, show, write_file, write_json, write_text
 from penstock.engines import registry
 from penstock.engines.base import Ability, Engine
 from penstock.errors import (
@@ -29,13 +29,15 @@ from penstock.model.plan import Plan
 from penstock.model.problem import Problem
 from penstock.model.profile import Profile
 from penstock.model.snapshot import Snapshot
+from penstock.planning.contingencies.losses import without_room
 from penstock.planning.counts import DEFAULT_COUNTS_FROM
 from penstock.planning.numbers import counted, rate
 from penstock.planning.solve import DEFAULT_SCHEDULER
 from penstock.planning.what_if import assume
-from penstock.report.losses import without_room
-from penstock.report.picture import placement_svg
-from penstock.report.text import changes_view, plan_view
+from penstock.report.charts import require_charts
+from penstock.report.pages.changes import changes_page
+from penstock.report.pages.placement import placement_file
+from penstock.report.pages.plan import plan_page
 
 
 def command(
@@ -108,6 +110,8 @@ def command(
 
     penstock plan clicks.yaml -c cluster.yaml -p profile.yaml --add epyc-2021=3 --demand x2
     """
+    if svg:
+        require_charts()
     scheduler = scheduler or registry.get(taken_from or engine).capabilities.scheduler
     running = None
     if taken_from is not None:
@@ -221,15 +225,15 @@ def _write(plan: Plan, out: Path | None, svg: Path | None) -> None:
     if out:
         write_file(out, dumps(plan, json=out.suffix.lower() not in (".yaml", ".yml")))
     if svg:
-        write_file(svg, placement_svg(plan))
+        write_file(svg, placement_file(plan))
 
 
 def _show(plan: Plan, before: Plan | None, beside: str, *, all_machines: bool) -> None:
-    show(plan_view(plan, bars=is_terminal(), all_machines=all_machines))
+    show(plan_page(plan, all_machines=all_machines))
     if beside:
         show("", beside)
     if before is not None:
-        show("", changes_view(app.diff(before, plan)))
+        show("", changes_page(app.diff(before, plan)))
 
 
 def _say_what_is_written(*paths: Path | None) -> None:

@@ -19,7 +19,7 @@ from penstock.errors import EXIT_DONE, EXIT_FAILURE, InputError, UsageError
 from penstock.files.machine_types import load_machine_types
 from penstock.files.store import dumps, load
 from penstock.model.profile import Profile
-from penstock.report.measured import measured_to_dict, measured_view
+from penstock.report.pages.profile import measurement_dict, profile_page
 
 if TYPE_CHECKING:
     from penstock.telemetry.findings import Measurement
@@ -192,9 +192,9 @@ class _Output:
     def present(self, measured: Measurement) -> int:
         """Show what was found and write the profile; the exit code."""
         if self.as_json:
-            write_json(measured_to_dict(measured))
+            write_json(measurement_dict(measured))
         else:
-            show(measured_view(measured))
+            show(profile_page(measured))
         if not self.is_ready(measured):
             say(_refusal(measured))
             return EXIT_FAILURE

@@ -10,20 +10,20 @@ import typer
 from penstock import app
 from penstock.app.loads import OfferedLoad
 from penstock.cli import options
-from penstock.cli.output import is_terminal, say, show, write_file, write_json, write_text
+from penstock.cli.output import say, show, write_file, write_json, write_text
 from penstock.errors import EXIT_DONE
 from penstock.files.store import dumps
 from penstock.model.problem import Problem
-from penstock.report.offered import (
+from penstock.report.charts import require_charts
+from penstock.report.pages.offered_load import (
     left_over_dict,
-    left_over_view,
+    left_over_page,
     overload_dict,
-    overload_view,
     purchase_dict,
-    purchase_view,
+    purchase_page,
 )
-from penstock.report.picture import placement_svg
-from penstock.report.text import plan_view
+from penstock.report.pages.placement import placement_file
+from penstock.report.pages.plan import plan_page
 
 
 def command(
@@ -46,13 +46,14 @@ def command(
     """
     loaded = options.load_plan(plan)
     if svg:
-        write_file(svg, placement_svg(loaded))
+        require_charts()
+        write_file(svg, placement_file(loaded))
         say(f"wrote {svg}")
     if offered is None:
         if as_json:
             write_text(dumps(loaded))
         else:
-            show(plan_view(loaded, bars=is_terminal(), all_machines=machines))
+            show(plan_page(loaded, all_machines=machines))
         return EXIT_DONE
     _show_under_load(loaded.problem, app.offered_load(loaded, offered), as_json=as_json)
     return EXIT_DONE
@@ -66,10 +67,10 @@ def _show_under_load(problem: Problem, load: OfferedLoad, *, as_json: bool) -> N
             answer = overload_dict(problem, load.overload)
             write_json(answer | {"left_over": left_over_dict(left_over)})
         else:
-            show(overload_view(problem, load.overload), left_over_view(left_over))
+            show(left_over_page(problem, load.overload, left_over))
     elif load.purchase is not None:
         needed = load.purchase
         if as_json:
             write_json(overload_dict(problem, load.overload) | purchase_dict(needed))
         else:
-            show(overload_view(problem, load.overload), "", purchase_view(problem, needed))
+            show(purchase_page(problem, load.overload, needed))

@@ -19,9 +19,9 @@ from penstock.files.writer import to_json
 from penstock.report.charts import require_charts
 from penstock.report.charts.canvas import standalone
 from penstock.report.page.html import WIDE
-from penstock.report.simulation import recorded, simulation_view
-from penstock.report.simulation_remarks import simulation_remarks
-from penstock.report.story.over_time import over_time_figure
+from penstock.report.pages.simulation import recorded, simulation_page
+from penstock.report.pages.simulation_remarks import simulation_remarks
+from penstock.report.plan_report.over_time import over_time_figure
 from penstock.simulate.compiled import is_compiled, require_numba
 from penstock.simulate.results import SimResult
 from penstock.simulate.work import MOST_TUPLES
@@ -129,7 +129,7 @@ def command(
     if as_json:
         write_json(found)
     else:
-        show(simulation_view(result))
+        show(simulation_page(result))
     for path, content in ((out, to_json(found) if found else ""), (svg, "")):
         if path:
             write_file(path, _picture(result) if path is svg else content, is_printed=True)

@@ -49,13 +49,13 @@ def cut(text: str, pixels: float, size: float = 12.0, *, bold: bool = False) -> 
     """A name that fits: its middle is left out where it is too long."""
     if text_width(text, size, bold=bold) <= pixels:
         return text
-    kept = len(text) - 1
-    while kept > _FEWEST_LETTERS and text_width(_ends(text, kept), size, bold=bold) > pixels:
-        kept -= 1
-    return _ends(text, kept) if kept >= _FEWEST_LETTERS else text
+    letters = len(text) - 1
+    while letters > _FEWEST_LETTERS and text_width(_ends(text, letters), size, bold=bold) > pixels:
+        letters -= 1
+    return _ends(text, letters) if letters >= _FEWEST_LETTERS else text
 
 
-def _ends(text: str, kept: int) -> str:
+def _ends(text: str, letters: int) -> str:
     """The first and the last letters, so many together."""
-    tail = kept // 2
-    return f"{text[: kept - tail]}…{text[len(text) - tail :]}"
+    tail = letters // 2
+    return f"{text[: letters - tail]}…{text[len(text) - tail :]}"

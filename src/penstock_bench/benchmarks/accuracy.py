@@ -20,7 +20,7 @@ from penstock.model.arrays import BoolVector, FloatVector
 from penstock_bench.benchmarks import left_out
 from penstock_bench.benchmarks.left_out import Fold, Model, PooledNodeCpu
 from penstock_bench.benchmarks.one_thread import in_one_thread
-from penstock_bench.benchmarks.suite import Table
+from penstock_bench.benchmarks.suite import FigureTable
 from penstock_bench.data import VARIABLE, data_folder
 from penstock_bench.pdsp.nodecpu import NodeForm
 from penstock_bench.pdsp.nodecpu_pooled import RATE_ONLY_FORMS
@@ -158,31 +158,33 @@ def _errors(
 # -- tables ---------------------------------------------------------------------------------------
 
 
-def node_cpu() -> Table:
+def node_cpu() -> FigureTable:
     """Every model's error, beside what two runs of the same vector differ by."""
     rows = [_row(name, errors) for name, errors in _cpu_errors().items()]
     runs = _steady()
     noise = left_out.near_replicates(runs, runs.cpu_percent, _REPLICATE_RATES)
     rows.append(_row("two runs of one vector at rates within 5 % (pairs)", noise))
     rows.append(["the paper's claim", "", "", "at most 8 %", ""])
-    return Table("Node CPU from the measured rate, one parallelism vector left out", _COLUMNS, rows)
+    return FigureTable(
+        "Node CPU from the measured rate, one parallelism vector left out", _COLUMNS, rows
+    )
 
 
-def node_cpu_by_plan() -> Table:
+def node_cpu_by_plan() -> FigureTable:
     errors = _cpu_errors()
     return _by_plan("Node CPU, by plan and machine type", _steady(), errors[_PLAIN], errors[_OURS])
 
 
-def throughput() -> Table:
+def throughput() -> FigureTable:
     """What the goal is held against."""
     return _throughput_table("at least four others measured", _well_measured())
 
 
-def throughput_of_few() -> Table:
+def throughput_of_few() -> FigureTable:
     return _throughput_table("at least three others measured", _throughput_errors())
 
 
-def throughput_by_plan() -> Table:
+def throughput_by_plan() -> FigureTable:
     errors = _throughput_errors()
     return _by_plan(
         f"Saturated throughput, by plan and machine type, {_CEILING} for plain",
@@ -192,10 +194,10 @@ def throughput_by_plan() -> Table:
     )
 
 
-def new_application() -> Table:
+def new_application() -> FigureTable:
     """An application never seen but for two runs on the machine type."""
     errors = in_one_thread(new_application_errors, pdsp_folder())
-    return Table(
+    return FigureTable(
         "Application left out, calibrated on two of its runs: its slowest and its fastest (CPU), "
         "its fewest and its most instances (throughput)",
         _COLUMNS,
@@ -203,16 +205,16 @@ def new_application() -> Table:
     )
 
 
-def _throughput_table(which: str, errors: dict[str, FloatVector]) -> Table:
+def _throughput_table(which: str, errors: dict[str, FloatVector]) -> FigureTable:
     rows = [_row(name, values) for name, values in errors.items()]
     runs = _saturated()
     noise = left_out.near_replicates(runs, runs.rate_per_s)
     rows.append(_row("two runs of one vector (pairs)", noise))
     title = f"Saturated throughput, one parallelism vector left out, {which}"
-    return Table(title, _COLUMNS, rows)
+    return FigureTable(title, _COLUMNS, rows)
 
 
-def _by_plan(title: str, runs: Runs, plain: FloatVector, ours: FloatVector) -> Table:
+def _by_plan(title: str, runs: Runs, plain: FloatVector, ours: FloatVector) -> FigureTable:
     groups: list[tuple[str, str, BoolVector]] = [
         (str(runs.plan[pair][0]), str(runs.machine_type[pair][0]), pair)
         for pair in left_out.pairs(runs)
@@ -229,7 +231,7 @@ def _by_plan(title: str, runs: Runs, plain: FloatVector, ours: FloatVector) -> T
             rows.append([plan, machine, str(int(held.sum())), *figures])
     columns = ["plan", "machine type", "runs"]
     columns += ["plain, median", "plain, 90th", "ours, median", "ours, 90th"]
-    return Table(title, columns, rows)
+    return FigureTable(title, columns, rows)
 
 
 def _row(name: str, errors: FloatVector) -> list[str]:

@@ -29,7 +29,7 @@ from penstock_bench.benchmarks.recordings import (
     write_random_cases,
     write_volume,
 )
-from penstock_bench.benchmarks.suite import Table
+from penstock_bench.benchmarks.suite import FigureTable
 from penstock_bench.synthetic import InjectedFaults, Noise, Recording, levels, write_json_lines
 from penstock_bench.synthetic.breakage import break_file
 
@@ -83,11 +83,11 @@ def _build(folder: str, **session: Any) -> Measurement:
         return build_profile(spark, open_source(spark, folder))
 
 
-def coverage_table(cases: int, seed: int) -> Table:
+def coverage_table(cases: int, seed: int) -> FigureTable:
     shares, widths, parameters = _coverage(cases, seed)
     rows = [[name, f"{100 * shares[name]:.1f} %", f"{100 * widths[name]:.2f} %"] for name in widths]
     title = f"95 % intervals over {cases} random cases, {parameters} parameters"
-    return Table(title, ["parameter", "hold the truth", "median width"], rows)
+    return FigureTable(title, ["parameter", "hold the truth", "median width"], rows)
 
 
 def coverage(cases: int, seed: int, repeats: int = 1) -> Iterator[float]:
@@ -132,7 +132,7 @@ def _profile(folder: Path, *options: str) -> dict[str, Any]:
     return answer
 
 
-def volume_table(records: int, components: int, types: int) -> Table:
+def volume_table(records: int, components: int, types: int) -> FigureTable:
     rows = []
     for size in (records // 2, records):
         ours, duckdb, known = _volume_seconds(size, components, types)
@@ -145,7 +145,7 @@ def volume_table(records: int, components: int, types: int) -> Table:
         "samples", "pipeline", "samples/s", "costs sure enough", "the aggregations alone in DuckDB",
         "ratio",
     ]  # fmt: skip
-    return Table(title, columns, rows)
+    return FigureTable(title, columns, rows)
 
 
 def doubling(records: int, components: int, types: int, repeats: int = 1) -> Iterator[float]:
@@ -322,11 +322,11 @@ def _profile_on(master: str, folder: Path, store: Path) -> None:
     _profile(folder, "--store", str(store), "--partial", "--master", master, "--config", few)
 
 
-def cluster_table(records: int, components: int, types: int) -> Table:
+def cluster_table(records: int, components: int, types: int) -> FigureTable:
     one, two, _ = _on_cluster(records, components, types)
     rows_ = [["1", f"{one:.0f} s"], ["2", f"{two:.0f} s"]]
     title = f"Standalone cluster on this machine, {records:,} samples"
-    return Table(title, ["workers of one core", "time"], rows_)
+    return FigureTable(title, ["workers of one core", "time"], rows_)
 
 
 def cluster_differences(

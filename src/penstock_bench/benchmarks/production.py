@@ -15,7 +15,7 @@ from penstock.model.problem import Problem
 from penstock.planning.numbers import percent, seconds
 from penstock.schedulers import registered
 from penstock.schedulers.penstock.requests.search import mean_distance
-from penstock_bench.benchmarks.suite import Table
+from penstock_bench.benchmarks.suite import FigureTable
 from penstock_bench.data import production_folder
 
 #: Storm's own ResourceAwareScheduler on the same data, run with Storm 2.8.3 on a 2-core machine.
@@ -51,7 +51,7 @@ def _planned(cluster: str, scheduler: str, hard: str = "") -> app.Planned:
     return app.plan(_problem(cluster), scheduler, parameters=parameters)
 
 
-def every_scheduler(cluster: str) -> Table:
+def every_scheduler(cluster: str) -> FigureTable:
     """Machines, refusals, broken limits, network mix of connected executor pairs, and time."""
     _problem(cluster)  # without the data nothing applies, for another reason than the rows say
     rows = [_STORMS_OWN[cluster].split("|")]
@@ -64,7 +64,7 @@ def every_scheduler(cluster: str) -> Table:
                 rows.append([label, f"does not apply: {reason}", *[""] * (len(_COLUMNS) - 2)])
                 continue
             rows.append(_row(label, planned))
-    return Table(f"{cluster}, executors as Storm's own test counts them", _COLUMNS, rows)
+    return FigureTable(f"{cluster}, executors as Storm's own test counts them", _COLUMNS, rows)
 
 
 def _row(label: str, planned: app.Planned) -> list[str]:
@@ -92,7 +92,7 @@ def _distance(planned: app.Planned) -> float:
     return mean_distance(planned.problem, planned.plan.placement)
 
 
-def machines_against_distance(cluster: str, nearness: list[float]) -> Table:
+def machines_against_distance(cluster: str, nearness: list[float]) -> FigureTable:
     """The curve that ``penstock`` offers between few machines and short distances."""
     rows = []
     for value in nearness:
@@ -101,7 +101,7 @@ def machines_against_distance(cluster: str, nearness: list[float]) -> Table:
         row = [f"{value:g}", machines, f"{_distance(planned):.4f}", seconds(planned.seconds)]
         rows.append(row)
     columns = ["nearness", "machines", "mean distance", "time"]
-    return Table(f"{cluster}, penstock from fewest machines to least distance", columns, rows)
+    return FigureTable(f"{cluster}, penstock from fewest machines to least distance", columns, rows)
 
 
 @lru_cache(maxsize=16)

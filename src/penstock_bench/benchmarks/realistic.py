@@ -2,7 +2,7 @@
 skewed keys, and memory, slots, network cards or crossings that bind.
 
 A problem is drawn from a seed, so that any number of others like those of the suite can be tried:
-``real_problem(Setting(machines=60, skew=1.0), seed=1234)``.
+``real_problem(ProblemSetting(machines=60, skew=1.0), seed=1234)``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from penstock.model.problem import Problem, build
 from penstock.model.profile import Cost, Origin, Profile
 from penstock.model.topology import Component, Grouping, Kind, Stream, Topology
 from penstock.schedulers.base import Budget
-from penstock_bench.benchmarks.suite import Table
+from penstock_bench.benchmarks.suite import FigureTable
 
 _CORES = (4, 8, 16, 32, 64)
 _MB_PER_CORE = 4096.0
@@ -29,7 +29,7 @@ _WORKER_MB = 400.0
 
 
 @dataclass(frozen=True)
-class Setting:
+class ProblemSetting:
     """What a problem is like; everything else is drawn."""
 
     machines: int = 24
@@ -53,7 +53,7 @@ class Setting:
     weighted: bool = False
 
 
-def real_problem(setting: Setting, seed: int) -> Problem:
+def real_problem(setting: ProblemSetting, seed: int) -> Problem:
     """A problem of that setting; the same seed gives the same problem."""
     rng = np.random.default_rng([seed, setting.machines, setting.topologies])
     cluster, speed = _cluster(setting, rng)
@@ -62,7 +62,7 @@ def real_problem(setting: Setting, seed: int) -> Problem:
     return build(topologies, cluster, profile, weighted=setting.weighted)
 
 
-def _cluster(setting: Setting, rng: np.random.Generator) -> tuple[Cluster, list[float]]:
+def _cluster(setting: ProblemSetting, rng: np.random.Generator) -> tuple[Cluster, list[float]]:
     low, high = setting.cores
     sizes = [cores for cores in _CORES if low <= cores <= high]
     types, speed = [], []
@@ -93,7 +93,7 @@ def _cluster(setting: Setting, rng: np.random.Generator) -> tuple[Cluster, list[
     return Cluster("fleet", tuple(types), machines), speed
 
 
-def _topology(setting: Setting, index: int, rng: np.random.Generator) -> Topology:
+def _topology(setting: ProblemSetting, index: int, rng: np.random.Generator) -> Topology:
     """Spouts, a few bolts after each other with a branch, keyed aggregation, sinks."""
     names = ["read", *(f"bolt-{i + 1}" for i in range(int(rng.integers(1, 4)))), "count", "sink"]
     streams = [
@@ -137,7 +137,7 @@ def _topology(setting: Setting, index: int, rng: np.random.Generator) -> Topolog
 
 
 def _profile(
-    setting: Setting,
+    setting: ProblemSetting,
     topologies: tuple[Topology, ...],
     cluster: Cluster,
     speed: list[float],
@@ -169,19 +169,25 @@ def _profile(
 # -- what the suite measures -----------------------------------------------------------------------
 
 #: Twelve problems; the seeds were not chosen by their results.
-CASES: dict[str, tuple[Setting, int]] = {
-    "skew 0.8, 24 machines": (Setting(skew=0.8, keys=2_000_000), 1),
-    "5,000 keys, 22 machines": (Setting(machines=22, keys=5000), 2),
-    "5 types, 40 machines": (Setting(machines=40, types=5), 3),
-    "skew 1.0, 40 machines": (Setting(machines=40, skew=1.0), 4),
-    "skew 1.2, 60 machines": (Setting(machines=60, skew=1.2, types=5), 5),
-    "4 topologies, skew 0.6": (Setting(machines=30, topologies=4, skew=0.6), 6),
-    "memory binds, 2 topologies": (Setting(machines=50, topologies=2, memory=0.85), 7),
-    "2 slots, 5 topologies": (Setting(machines=40, topologies=5, slots=2), 8),
-    "cards bind, 2 topologies": (Setting(machines=30, topologies=2, nic_mbps_per_core=20.0), 9),
-    "crossings cost 15 %": (Setting(topologies=2, remote=0.15), 10),
-    "200 machines, 3 topologies": (Setting(machines=200, types=5, topologies=3, skew=0.4), 11),
-    "4 and 8 cores, 3 topologies": (Setting(machines=20, cores=(4, 8), topologies=3), 12),
+CASES: dict[str, tuple[ProblemSetting, int]] = {
+    "skew 0.8, 24 machines": (ProblemSetting(skew=0.8, keys=2_000_000), 1),
+    "5,000 keys, 22 machines": (ProblemSetting(machines=22, keys=5000), 2),
+    "5 types, 40 machines": (ProblemSetting(machines=40, types=5), 3),
+    "skew 1.0, 40 machines": (ProblemSetting(machines=40, skew=1.0), 4),
+    "skew 1.2, 60 machines": (ProblemSetting(machines=60, skew=1.2, types=5), 5),
+    "4 topologies, skew 0.6": (ProblemSetting(machines=30, topologies=4, skew=0.6), 6),
+    "memory binds, 2 topologies": (ProblemSetting(machines=50, topologies=2, memory=0.85), 7),
+    "2 slots, 5 topologies": (ProblemSetting(machines=40, topologies=5, slots=2), 8),
+    "cards bind, 2 topologies": (
+        ProblemSetting(machines=30, topologies=2, nic_mbps_per_core=20.0),
+        9,
+    ),
+    "crossings cost 15 %": (ProblemSetting(topologies=2, remote=0.15), 10),
+    "200 machines, 3 topologies": (
+        ProblemSetting(machines=200, types=5, topologies=3, skew=0.4),
+        11,
+    ),
+    "4 and 8 cores, 3 topologies": (ProblemSetting(machines=20, cores=(4, 8), topologies=3), 12),
 }
 
 
@@ -240,7 +246,7 @@ def others_ahead_percent(repeats: int, weighted: bool) -> Iterator[float]:
         yield 100.0 * (best / max(_answer(case, weighted=weighted).rate, 1e-300) - 1.0)
 
 
-def case_by_case() -> Table:
+def case_by_case() -> FigureTable:
     """Gaps and seconds of every case, with plain shuffle and with shares."""
     rows = []
     for case in CASES:
@@ -257,7 +263,9 @@ def case_by_case() -> Table:
         )
     columns = ["problem", "bound by", "gap, shuffle", "gap, shares", "time", "time, shares"]
     reference = 1e3 * _reference_seconds()
-    return Table(f"Realistic problems (a reference loop took {reference:.1f} ms)", columns, rows)
+    return FigureTable(
+        f"Realistic problems (a reference loop took {reference:.1f} ms)", columns, rows
+    )
 
 
 def _reference_seconds() -> float:

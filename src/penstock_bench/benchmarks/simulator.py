@@ -31,7 +31,7 @@ from penstock.simulate.simulate import simulate_placement
 from penstock.simulate.variants import saturated
 from penstock_bench.benchmarks.queue_theory import MODELS, SERVICE_PER_S, Model
 from penstock_bench.benchmarks.simpy_peer import stations_with_simpy
-from penstock_bench.benchmarks.suite import Table
+from penstock_bench.benchmarks.suite import FigureTable
 from penstock_bench.generate import Size, generate
 
 _LOADS = (0.3, 0.7, 0.9)
@@ -82,7 +82,7 @@ def wait_and_queue(model: Model, result: SimResult) -> tuple[list[float], list[f
     return waits, queues
 
 
-def theory_table(tuples: list[float], seed: int) -> Table:
+def theory_table(tuples: list[float], seed: int) -> FigureTable:
     rows = [
         [
             answer.model,
@@ -97,7 +97,7 @@ def theory_table(tuples: list[float], seed: int) -> Table:
     ]
     columns = ["model", "load", "figure", "theory", "simulated", "difference", "covered"]
     title = f"Queueing theory (s, tuples): {_RUNS} runs, {tuples[-1]:.3g} tuples at load 0.9"
-    return Table(title, columns, rows)
+    return FigureTable(title, columns, rows)
 
 
 def theory_error_percent(tuples: list[float], seed: int, repeats: int = 1) -> Iterator[float]:
@@ -168,7 +168,7 @@ def saturation_within(
         yield float(sum(abs(error) <= percent for *_, error in _saturation(sharing, turns)))
 
 
-def saturation_table(turns: float) -> Table:
+def saturation_table(turns: float) -> FigureTable:
     """The plans that equal sharing does not serve well, beside sharing by plan."""
     by_plan = _saturation(Sharing.BY_PLAN.value, turns)
     equal = _saturation(Sharing.EQUAL.value, turns)
@@ -178,7 +178,7 @@ def saturation_table(turns: float) -> Table:
         if abs(one[2]) > 1 or abs(other[2]) > 1
     ]
     title = f"Saturation against the analytic rate: more than 1 % off, of {len(equal)} plans"
-    return Table(title, ["topology", "scheduler", "CPU in equal parts", "CPU by plan"], rows)
+    return FigureTable(title, ["topology", "scheduler", "CPU in equal parts", "CPU by plan"], rows)
 
 
 # -- nothing created or lost -----------------------------------------------------------------------

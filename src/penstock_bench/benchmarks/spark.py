@@ -19,14 +19,14 @@ from penstock.engines.spark.standalone import start_lab
 from penstock.files.examples import load_topology
 from penstock.model.plan import Plan
 from penstock_bench.benchmarks.long_runs import made_once, say
-from penstock_bench.benchmarks.suite import Table
+from penstock_bench.benchmarks.suite import FigureTable
 
 #: A batch fills all machines for so long.
 BATCH_S = 8.0
 
 
 @dataclass(frozen=True)
-class Compared:
+class SparkComparison:
     """One topology on one lab, three ways."""
 
     machines: tuple[LabMachine, ...]
@@ -49,7 +49,7 @@ class Compared:
 
 
 @made_once
-def _compared(topology: str, machines: str, seconds: float, parts: str) -> Compared:
+def _compared(topology: str, machines: str, seconds: float, parts: str) -> SparkComparison:
     found = parse_machines(machines)
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -79,7 +79,9 @@ def _compared(topology: str, machines: str, seconds: float, parts: str) -> Compa
             planned = loop.observe("plan", spark, deployment, full, seconds, places=places)
         back = _by_equal_parts(loop, dict(reversed(equal.items())), full, seconds / 2)
         alone, best_equal = (there[name] + back[name] for name in equal)
-    return Compared(found, alone, sweep, best, best_equal, planned, plan, other, predicted, meter)
+    return SparkComparison(
+        found, alone, sweep, best, best_equal, planned, plan, other, predicted, meter
+    )
 
 
 def _by_equal_parts(
@@ -100,7 +102,7 @@ def closed_loop_of(lab: Lab, topology: str, folder: Path) -> ClosedLoop:
     return ClosedLoop(lab, start_lab(lab), graph, load_code(path, graph), folder, say)
 
 
-def beside_each_other(topology: str, machines: str, seconds: float, parts: str) -> Table:
+def beside_each_other(topology: str, machines: str, seconds: float, parts: str) -> FigureTable:
     found = _compared(topology, machines, seconds, parts)
     base, pace = found.alone.rate_per_s, found.alone.pace(found.meter)
     rows = [("Spark alone, a partition per core", found.alone)]
@@ -110,7 +112,7 @@ def beside_each_other(topology: str, machines: str, seconds: float, parts: str) 
         ("under the plan", found.planned),
     ]
     names = [machine.name for machine in found.machines]
-    return Table(
+    return FigureTable(
         f"{topology} on machines of {machines} points",
         [
             "", "tuples/s", "over alone", "CPU for the same work", "batch (s)",
@@ -127,10 +129,10 @@ def beside_each_other(topology: str, machines: str, seconds: float, parts: str) 
     )  # fmt: skip
 
 
-def machine_by_machine(topology: str, machines: str, seconds: float, parts: str) -> Table:
+def machine_by_machine(topology: str, machines: str, seconds: float, parts: str) -> FigureTable:
     found = _compared(topology, machines, seconds, parts)
     used, slowest = found.other.machine_points, found.machines[-1]
-    return Table(
+    return FigureTable(
         f"{topology}, the machines",
         ["", "points", "speed over the slowest", "of its points", "CPU predicted", "CPU used"],
         [

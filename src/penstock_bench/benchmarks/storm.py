@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from penstock.engines.lab.machines import parse_machines
 from penstock_bench.benchmarks.storm_runs import DEFAULT, OTHERS, PENSTOCK, WEIGHTED, compared
-from penstock_bench.benchmarks.suite import Table
+from penstock_bench.benchmarks.suite import FigureTable
 
 
-def beside_each_other(topology: str, machines: str, seconds: float, windows: int) -> Table:
+def beside_each_other(topology: str, machines: str, seconds: float, windows: int) -> FigureTable:
     found = compared(topology, machines, seconds, windows)
     base = found.tried[DEFAULT].rate_per_s
     names = [machine.name for machine in parse_machines(machines)]
@@ -25,7 +25,7 @@ def beside_each_other(topology: str, machines: str, seconds: float, windows: int
                 f"{tried.pace:.2f}", *points,
             ]
         )  # fmt: skip
-    return Table(
+    return FigureTable(
         f"{topology} on machines of {machines} points (no plan can exceed "
         f"{found.bound_per_s:.1f} tuples/s)",
         [

@@ -25,7 +25,7 @@ from penstock.model.problem import build
 from penstock.model.profile import Cost, Profile
 from penstock_bench.benchmarks.long_runs import made_once, say
 from penstock_bench.benchmarks.storm_runs import trial_of
-from penstock_bench.benchmarks.suite import Table
+from penstock_bench.benchmarks.suite import FigureTable
 
 _LOAD_PER_S = 60.0
 _RECOVERS_WITHIN_S = 120.0
@@ -58,14 +58,14 @@ class Faults:
     missing: int
 
 
-def after_faults(machines: str) -> Table:
+def after_faults(machines: str) -> FigureTable:
     found = _all_faults(machines)
     rows = [
         [s.fault, f"{s.seconds:.0f}", "as planned" if not s.differs else "; ".join(s.differs)]
         for s in found.survived
     ]
     title = f"linear under load, hurt ({found.acked:,} tuples acked, {found.missing} missing)"
-    return Table(title, ["killed with -9, or cut", "seconds to recover", "placement"], rows)
+    return FigureTable(title, ["killed with -9, or cut", "seconds to recover", "placement"], rows)
 
 
 def missing_tuples(machines: str, repeats: int = 1) -> Iterator[float]:

@@ -92,7 +92,7 @@ class Tried:
 
 
 @dataclass(frozen=True)
-class Compared:
+class StormComparison:
     """One topology on one lab, placed by several."""
 
     tried: Mapping[str, Tried]
@@ -113,7 +113,7 @@ def _names(topology: str, *kinds: Kind) -> tuple[str, ...]:
 
 
 @made_once
-def compared(topology: str, machines: str, seconds: float, windows: int) -> Compared:
+def compared(topology: str, machines: str, seconds: float, windows: int) -> StormComparison:
     """Measured, planned and flooded; takes a quarter of an hour."""
     with trial_of(topology, machines) as trial, cpu_keepalive(), pace_measured() as meter:
         return _Comparison(trial, seconds, windows, meter).run()
@@ -127,7 +127,7 @@ class _Comparison:
     meter: PaceMeter
     _pace_of_costs: float = 1.0
 
-    def run(self) -> Compared:
+    def run(self) -> StormComparison:
         trial = self.trial
         profile, own = self._measure()
         cluster = with_own_use(trial.snapshot().cluster, own)
@@ -150,7 +150,7 @@ class _Comparison:
         trial.place(plan)
         tried[WEIGHTED] = self._flood(WEIGHTED, plan, self.windows)
         trial.kill()
-        return Compared(tried, upper_bound(problem).scale)
+        return StormComparison(tried, upper_bound(problem).scale)
 
     def _flood(self, name: str, plan: Plan, windows: int) -> Tried:
         self.trial.feed(FLOOD_PER_S)

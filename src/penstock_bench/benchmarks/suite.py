@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import statistics
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
@@ -37,7 +37,8 @@ class Result:
     unit: str
     least: float
     most: float
-    repeats: int
+    #: ``None`` where that was not written down.
+    repeats: int | None
     #: ``at_most`` or ``at_least`` and a number, or nothing.
     direction: str
     goal: float | None
@@ -54,13 +55,6 @@ class Result:
             return ""
         return f"{'≤' if self.direction == 'at_most' else '≥'} {self.goal:g}"
 
-    @property
-    def cells(self) -> list[str]:
-        """The row of a table that people read."""
-        held = {True: "yes", False: "NO", None: ""}[self.holds]
-        spread = f"{self.least:.4g} … {self.most:.4g}"
-        return [self.name, f"{self.value:.4g}", self.unit, spread, self.goal_text, held]
-
     def to_dict(self) -> dict[str, object]:
         return {
             "name": self.name,
@@ -74,9 +68,15 @@ class Result:
             "repeats": self.repeats,
         }
 
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Result:
+        """What :meth:`to_dict` gave; whether it holds follows from the rest."""
+        names = (field.name for field in fields(cls))
+        return cls(**{name: content[name] for name in names})
+
 
 @dataclass(frozen=True)
-class Table:
+class FigureTable:
     """Figures that are read side by side rather than held against a goal."""
 
     title: str
@@ -86,22 +86,13 @@ class Table:
     def to_dict(self) -> dict[str, object]:
         return {"title": self.title, "columns": self.columns, "rows": self.rows}
 
-    def to_markdown(self) -> str:
-        lines = [self.columns, ["---"] * len(self.columns), *self.rows]
-        body = "\n".join("| " + " | ".join(line) + " |" for line in lines)
-        return f"### {self.title}\n\n{body}\n"
-
-
-#: Columns of results held against their goals.
-RESULT_COLUMNS = ["benchmark", "value", "unit", "spread", "goal", "holds"]
-
 
 @dataclass
 class Report:
     """What a suite found."""
 
     results: list[Result]
-    tables: list[Table]
+    tables: list[FigureTable]
     #: What could not be measured, and why.
     failures: list[str]
     #: By Ctrl-C, before everything was measured.

@@ -13,7 +13,7 @@ from penstock import app
 from penstock.errors import InputError
 from penstock.model.problem import Problem
 from penstock_bench.reproduce.figures import Figures, Found, Told, bound_figures, figures_of_plan
-from penstock_bench.reproduce.paper_fields import BOUND, Setting
+from penstock_bench.reproduce.paper_fields import BOUND, PaperSetting
 from penstock_bench.reproduce.setting import problem_of
 
 #: Labels of what ``default`` makes of counts.
@@ -24,7 +24,7 @@ def with_counts_of(scheduler: str) -> str:
     return f"default, counts of {scheduler}"
 
 
-def pair_figures(setting: Setting, told: Told) -> Found:
+def pair_figures(setting: PaperSetting, told: Told) -> Found:
     """``default`` with the best pair, and every scheduler of the setting."""
     problem = problem_of(setting)
     if len(problem.components) != 2:

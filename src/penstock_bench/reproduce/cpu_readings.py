@@ -18,7 +18,7 @@ from penstock.model.problem import Problem
 from penstock.simulate.scenario import Scenario
 from penstock.simulate.variants import offering
 from penstock_bench.reproduce.figures import Figures, Found, Told
-from penstock_bench.reproduce.paper_fields import Setting
+from penstock_bench.reproduce.paper_fields import PaperSetting
 from penstock_bench.reproduce.setting import problem_of
 
 #: Where the costs read off all types stand, as ``e.M1``.
@@ -26,7 +26,7 @@ PROFILED = "profiled"
 _FIRST_PER_S, _LEAST_STEP, _MOST_STEP = 8.0, 20.0, 80.0
 
 
-def cpu_figures(setting: Setting, told: Told) -> Found:
+def cpu_figures(setting: PaperSetting, told: Told) -> Found:
     """The readings on each machine type, under its name."""
     problem = problem_of(setting)
     if setting.watch not in problem.labels:

@@ -24,7 +24,13 @@ from penstock.simulate.results import figures_of
 from penstock.simulate.scenario import Offered, Scenario
 from penstock.simulate.variants import offering, saturated
 from penstock_bench.reproduce.clusters import cluster_figures
-from penstock_bench.reproduce.paper_fields import BOUND, CLUSTER, SchedulerUse, Setting, Simulate
+from penstock_bench.reproduce.paper_fields import (
+    BOUND,
+    CLUSTER,
+    PaperSetting,
+    SchedulerUse,
+    Simulate,
+)
 from penstock_bench.reproduce.setting import problem_of, with_demand
 
 Figures: TypeAlias = dict[str, float | str | None]
@@ -52,7 +58,7 @@ _MASTERS = 2
 _FLOODED_QUEUE = 1000
 
 
-def plan_figures(setting: Setting, told: Told) -> Found:
+def plan_figures(setting: PaperSetting, told: Told) -> Found:
     """All schedulers of a setting, and its upper bound."""
     problem = problem_of(setting)
     if setting.demand is not None:
@@ -81,7 +87,7 @@ def _planned(problem: Problem, use: SchedulerUse, bound: Bound | None) -> app.Pl
     return app.plan(problem, use.name, parameters=use.set, bound=bound)
 
 
-def _demand(setting: Setting, problem: Problem) -> dict[str, float]:
+def _demand(setting: PaperSetting, problem: Problem) -> dict[str, float]:
     """The part of the least rate of the named schedulers' plans, the same for all topologies."""
     demand = setting.demand
     assert demand is not None

@@ -15,7 +15,7 @@ from penstock_bench.reproduce.verdict import Verdict, judge
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedRow:
     """A row, what we found in each of its settings, and what that comes to."""
 
     paper: str
@@ -45,7 +45,7 @@ class Judged:
         return [text for text in (self.row.remark, why, *none, self.missing) if text]
 
 
-def judge_all(papers: Sequence[Paper], results: Results) -> list[Judged]:
+def judge_all(papers: Sequence[Paper], results: Results) -> list[JudgedRow]:
     """Every row of the papers, in order."""
     return [
         judge_row(paper, experiment, row, results)
@@ -55,18 +55,18 @@ def judge_all(papers: Sequence[Paper], results: Results) -> list[Judged]:
     ]
 
 
-def judge_row(paper: Paper, experiment: Experiment, row: Row, results: Results) -> Judged:
+def judge_row(paper: Paper, experiment: Experiment, row: Row, results: Results) -> JudgedRow:
     try:
         readings = tuple(_readings(paper, experiment, row, results))
     except PenstockError as error:
-        return Judged(paper.name, experiment, row, (), Verdict.NOT_JUDGED, str(error))
+        return JudgedRow(paper.name, experiment, row, (), Verdict.NOT_JUDGED, str(error))
     if isinstance(row.measure, KeptMeasure) and not readings[0].values:
-        return Judged(paper.name, experiment, row, readings, Verdict.NOT_JUDGED)
+        return JudgedRow(paper.name, experiment, row, readings, Verdict.NOT_JUDGED)
     if any(reading.no_plan for reading in readings):
-        return Judged(paper.name, experiment, row, readings, Verdict.NOT_REPRODUCED)
+        return JudgedRow(paper.name, experiment, row, readings, Verdict.NOT_REPRODUCED)
     counted = _counted(row, readings)
     verdict = judge(row, [reading.values for reading in counted])
-    return Judged(paper.name, experiment, row, counted, verdict)
+    return JudgedRow(paper.name, experiment, row, counted, verdict)
 
 
 def _readings(
@@ -93,7 +93,7 @@ def _counted(row: Row, readings: tuple[Reading, ...]) -> tuple[Reading, ...]:
     return (choose(there, key=lambda reading: reading.values[0]),)
 
 
-def tally(rows: Sequence[Judged]) -> dict[Verdict, int]:
+def tally(rows: Sequence[JudgedRow]) -> dict[Verdict, int]:
     """How many rows have each verdict."""
     counted = Counter(row.verdict for row in rows)
     return {verdict: counted[verdict] for verdict in Verdict}

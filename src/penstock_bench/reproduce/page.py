@@ -24,7 +24,7 @@ from penstock.report.page import (
 )
 from penstock.report.page.wording import amount
 from penstock_bench.reproduce.figures import Found
-from penstock_bench.reproduce.judged import Judged, tally
+from penstock_bench.reproduce.judged import JudgedRow, tally
 from penstock_bench.reproduce.measures import change_percent
 from penstock_bench.reproduce.paper_fields import BOUND, PLANS, Experiment
 from penstock_bench.reproduce.paper_file import Paper
@@ -51,7 +51,7 @@ _VERDICTS = (
 
 
 def build_page(
-    papers: Sequence[Paper], rows: Sequence[Judged], results: Results, made: dict[str, str]
+    papers: Sequence[Paper], rows: Sequence[JudgedRow], results: Results, made: dict[str, str]
 ) -> Document:
     """Summary, what our scheduler adds, each paper's figures and tables, how it was made."""
     sections = [_summary(papers, rows, results), _what_ours_adds(papers, results)]
@@ -68,7 +68,7 @@ def build_page(
     )
 
 
-def _summary(papers: Sequence[Paper], rows: Sequence[Judged], results: Results) -> Section:
+def _summary(papers: Sequence[Paper], rows: Sequence[JudgedRow], results: Results) -> Section:
     counted = tally(rows)
     tiles = tuple(
         KeyFigure(verdict.value, Number(counted[verdict]), f"of {len(rows)} rows")
@@ -184,7 +184,7 @@ _ROWS = (
 
 
 def _experiment(
-    paper: Paper, experiment: Experiment, rows: Sequence[Judged], results: Results
+    paper: Paper, experiment: Experiment, rows: Sequence[JudgedRow], results: Results
 ) -> Section:
     blocks: list[Block] = []
     if paper.experiments[0] is experiment and paper.about:
@@ -199,7 +199,7 @@ def _experiment(
     return Section(f"{paper.name}, {experiment.source}: {experiment.title}", tuple(blocks))
 
 
-def _rows(experiment: Experiment, rows: Sequence[Judged]) -> Table:
+def _rows(experiment: Experiment, rows: Sequence[JudgedRow]) -> Table:
     lines: list[tuple[Cell, ...]] = [
         (
             f"{number}. {judged.row.what}",
@@ -214,7 +214,7 @@ def _rows(experiment: Experiment, rows: Sequence[Judged]) -> Table:
     return Table(f"{experiment.source}, published and ours", _ROWS, tuple(lines))
 
 
-def _remarks(rows: Sequence[Judged]) -> list[str]:
+def _remarks(rows: Sequence[JudgedRow]) -> list[str]:
     """Each remark once, with the numbers of the rows that it is about."""
     about: dict[str, list[int]] = {}
     for number, judged in enumerate(rows, 1):

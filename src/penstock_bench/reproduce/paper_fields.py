@@ -51,7 +51,7 @@ class SchedulerUse(Declared):
 
 
 @dataclass(frozen=True)
-class Change(Declared):
+class PaperChange(Declared):
     """What a setting changes in the shipped topologies, cluster and profile.
 
     ``cpu_requests``: none at all, or what an instance uses when each has a machine of its own.
@@ -93,7 +93,7 @@ class Simulate(Declared):
 
 
 @dataclass(frozen=True)
-class Setting(Declared):
+class PaperSetting(Declared):
     """What is run once, for all rows that refer to it."""
 
     topology: Names
@@ -105,7 +105,7 @@ class Setting(Declared):
     read_s: Positive = 60.0
     #: count-pairs: the most instances of a component.
     most: Count = 8
-    change: Change = field(default_factory=Change)
+    change: PaperChange = field(default_factory=PaperChange)
     demand: Demand | None = None
     schedulers: tuple[Name | SchedulerUse, ...] = ()
     simulate: Simulate | None = None

@@ -22,8 +22,8 @@ from penstock_bench.reproduce.paper_fields import (
     PLANS,
     Experiment,
     KeptMeasure,
+    PaperSetting,
     Row,
-    Setting,
     schedulers_of,
 )
 
@@ -38,7 +38,7 @@ class PaperFile(FileModel):
     about: str = ""
     proposes: Annotated[list[Name], Field(min_length=1)]
     headline: Name
-    settings: dict[Name, Setting]
+    settings: dict[Name, PaperSetting]
     experiments: Annotated[list[Experiment], Field(min_length=1)]
 
 
@@ -51,7 +51,7 @@ class Paper:
     about: str
     proposes: tuple[str, ...]
     headline: str
-    settings: dict[str, Setting]
+    settings: dict[str, PaperSetting]
     experiments: tuple[Experiment, ...]
 
 

@@ -16,12 +16,12 @@ from penstock.errors import PenstockError
 from penstock_bench.reproduce.count_pairs import pair_figures
 from penstock_bench.reproduce.cpu_readings import cpu_figures
 from penstock_bench.reproduce.figures import Found, Told, plan_figures
-from penstock_bench.reproduce.paper_fields import COUNT_PAIRS, CPU_READINGS, PLANS, Setting
+from penstock_bench.reproduce.paper_fields import COUNT_PAIRS, CPU_READINGS, PLANS, PaperSetting
 from penstock_bench.reproduce.paper_file import Paper
 from penstock_bench.reproduce.store import FigureStore, key_of
 
 #: How the figures of each kind of setting are found.
-_KINDS: dict[str, Callable[[Setting, Told], Found]] = {
+_KINDS: dict[str, Callable[[PaperSetting, Told], Found]] = {
     PLANS: plan_figures,
     CPU_READINGS: cpu_figures,
     COUNT_PAIRS: pair_figures,
@@ -34,7 +34,7 @@ class Task:
 
     paper: str
     name: str
-    setting: Setting
+    setting: PaperSetting
 
     @property
     def title(self) -> str:

@@ -14,13 +14,13 @@ from penstock.model.placement import Placement
 from penstock.model.problem import Problem, build
 from penstock.model.profile import Origin, Profile
 from penstock.model.topology import Topology
-from penstock_bench.reproduce.paper_fields import Change, Setting
+from penstock_bench.reproduce.paper_fields import PaperChange, PaperSetting
 
-#: ``Change.cpu_requests``
+#: ``PaperChange.cpu_requests``
 NO_REQUESTS, AS_USED = "none", "as-used"
 
 
-def problem_of(setting: Setting) -> Problem:
+def problem_of(setting: PaperSetting) -> Problem:
     """Topologies, cluster and profile of a setting, fit together."""
     change = setting.change
     given = [examples.load_topology(name) for name in setting.topology]
@@ -39,7 +39,7 @@ def with_demand(problem: Problem, rates_per_s: dict[str, float]) -> Problem:
     return build(topologies, problem.cluster, problem.profile)
 
 
-def _changed(topology: Topology, change: Change) -> Topology:
+def _changed(topology: Topology, change: PaperChange) -> Topology:
     components = topology.components
     if change.instances is not None:
         components = tuple(

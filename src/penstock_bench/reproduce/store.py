@@ -18,7 +18,7 @@ from penstock.errors import Finding, InputError
 from penstock.files.plan_file import problem_to_dict
 from penstock.files.replacement import remove_leftovers, replace_file
 from penstock_bench.reproduce.figures import Found
-from penstock_bench.reproduce.paper_fields import Setting
+from penstock_bench.reproduce.paper_fields import PaperSetting
 from penstock_bench.reproduce.setting import problem_of
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -64,7 +64,7 @@ class FigureStore:
         replace_file(self.folder / f"{key}.json", text.encode())
 
 
-def key_of(paper: str, name: str, setting: Setting) -> str:
+def key_of(paper: str, name: str, setting: PaperSetting) -> str:
     """Names a setting by all that decides its figures."""
     inputs = problem_to_dict(problem_of(setting))
     told = [asdict(setting), inputs, _code(), platform.node(), platform.machine()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from penstock.report.page import Cell, Number, Source, Tag, Tone
 from penstock.report.page.document import MARKS
 from penstock.report.page.wording import amount
-from penstock_bench.reproduce.judged import Judged
+from penstock_bench.reproduce.judged import JudgedRow
 from penstock_bench.reproduce.paper_fields import KeptMeasure, Published, Row
 from penstock_bench.reproduce.verdict import Verdict
 
@@ -73,7 +73,7 @@ def published_words(published: Published, unit: str) -> str:
     return f"at least {low}" if high is None else f"{low} to {high}"
 
 
-def ours_cell(judged: Judged) -> Cell:
+def ours_cell(judged: JudgedRow) -> Cell:
     """Our numbers; those from a kept file are marked as given."""
     numbers = [value for reading in judged.ours for value in reading.values]
     if not numbers:

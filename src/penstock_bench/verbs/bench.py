@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from penstock.cli import options
-from penstock.cli.output import say, show, write_json
+from penstock.cli.output import say, show, write_file, write_json, write_text
 from penstock.cli.report import now
 from penstock.errors import EXIT_DONE, EXIT_FAILURE, EXIT_INTERRUPTED
-from penstock.report.made import how_made
-from penstock_bench.benchmarks.suite import RESULT_COLUMNS, Result, run_suite, suite_names
-from penstock_bench.benchmarks.suite import Table as FigureTable
+from penstock.report.page.markdown import to_markdown
+from penstock.report.provenance import Provenance
+from penstock_bench.benchmarks.results import (
+    SuiteRun,
+    figures_page,
+    read_runs,
+    results_page,
+    runs_text,
+    with_run,
+)
+from penstock_bench.benchmarks.suite import run_suite, suite_names
 
 
 def command(
@@ -30,6 +38,10 @@ def command(
     seed: Annotated[
         int | None, typer.Option("--seed", help="Another seed, of suites that have one.", min=0)
     ] = None,
+    results: Annotated[
+        Path | None,
+        typer.Option("--results", help="Keep the run in this JSON file, beside those in it."),
+    ] = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Tables as Markdown.")] = False,
     as_json: options.Json = False,
 ) -> int:
@@ -37,7 +49,7 @@ def command(
 
     penstock bench core
 
-    penstock bench core --json
+    penstock bench core --results core.json
     """
     if name is None:
         if as_json:
@@ -51,27 +63,17 @@ def command(
     report = run_suite(
         name, quick=quick, only=only, settings=settings, progress=lambda text: say(f"… {text}")
     )
+    run = SuiteRun(name, _provenance(name, quick, only, settings, began), report)
     if as_json:
-        rows = [result.to_dict() for result in report.results]
-        tables = [table.to_dict() for table in report.tables]
-        found = {
-            "suite": name, "results": rows, "tables": tables, "failures": report.failures,
-            "interrupted": report.interrupted,
-        }  # fmt: skip
-        write_json({"format": "penstock/bench", "version": 1, **found})
+        write_json({"format": "penstock/bench", "version": 1, **run.to_dict()})
     elif markdown:
-        # Figures that are kept say where they come from.
-        asked = " --quick" if quick else ""
-        asked += f' --only "{only}"' if only else ""
-        asked += "".join(f" --{what} {value:g}" for what, value in settings.items())
-        made = how_made(f"penstock bench {name}{asked}", now(), time.monotonic() - began)
-        show("; ".join(f"{what} {value}" for what, value in made.items()) + "\n")
-        results = FigureTable("Goals", RESULT_COLUMNS, [r.cells for r in report.results])
-        show(*(table.to_markdown() for table in (*report.tables, results) if table.rows))
+        write_text(to_markdown(results_page([run]), level=2))
     else:
-        for table in report.tables:
-            show(table.title, _side_by_side(table), "")
-        show(_against_goals(report.results))
+        show(figures_page(run))
+    if results:
+        kept = read_runs(results) if results.exists() else []
+        write_file(results, runs_text(with_run(kept, run)), is_printed=True)
+        say(f"wrote {results}")
     for failure in report.failures:
         say(f"could not be measured: {failure}")
     if report.interrupted:
@@ -80,19 +82,11 @@ def command(
     return EXIT_DONE if report.holds else EXIT_FAILURE
 
 
-def _side_by_side(figures: FigureTable) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for i, column in enumerate(figures.columns):
-        table.add_column(column, justify="left" if i == 0 else "right")
-    for row in figures.rows:
-        table.add_row(*row)
-    return table
-
-
-def _against_goals(results: list[Result]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for column in RESULT_COLUMNS:
-        table.add_column(column, justify="right" if column in ("value", "goal") else "left")
-    for result in results:
-        table.add_row(*result.cells)
-    return table
+def _provenance(
+    name: str, quick: bool, only: str, settings: dict[str, float], began: float
+) -> Provenance:
+    """Figures that are kept say where they come from."""
+    asked = " --quick" if quick else ""
+    asked += f' --only "{only}"' if only else ""
+    asked += "".join(f" --{what} {value:g}" for what, value in settings.items())
+    return Provenance.here(f"penstock bench {name}{asked}", now(), time.monotonic() - began)

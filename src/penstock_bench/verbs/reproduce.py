@@ -18,11 +18,11 @@ from penstock.cli.output import say, show, write_file, write_text
 from penstock.cli.report import now
 from penstock.errors import EXIT_DONE, EXIT_FAILURE, EXIT_INTERRUPTED
 from penstock.report.charts import require_charts
-from penstock.report.made import how_made
 from penstock.report.page import Cell, Number
 from penstock.report.page.views import VIEWS, one_of, view_of
 from penstock.report.page.wording import part_text, shown
-from penstock_bench.reproduce.judged import Judged, judge_all, tally
+from penstock.report.provenance import Provenance
+from penstock_bench.reproduce.judged import JudgedRow, judge_all, tally
 from penstock_bench.reproduce.page import build_page
 from penstock_bench.reproduce.papers import ALL, papers_named
 from penstock_bench.reproduce.runner import Done, run_tasks, tasks_of
@@ -93,7 +93,7 @@ def command(
     return EXIT_FAILURE if results.errors or any(row.failed for row in rows) else EXIT_DONE
 
 
-def _say_how_it_went(rows: list[Judged], out: Path | None) -> None:
+def _say_how_it_went(rows: list[JudgedRow], out: Path | None) -> None:
     counted = tally(rows)
     told = ", ".join(f"{counted[verdict]} {verdict}" for verdict in Verdict if counted[verdict])
     say(f"{len(rows)} rows: {told}")
@@ -101,7 +101,7 @@ def _say_how_it_went(rows: list[Judged], out: Path | None) -> None:
         say(f"wrote {out}")
 
 
-def _table(rows: list[Judged]) -> Table:
+def _table(rows: list[JudgedRow]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for column in ("paper", "source", "what"):
         table.add_column(column)
@@ -127,7 +127,8 @@ def _words(cell: Cell) -> str:
 def _how_made(paper: str, seconds: float, reused: int, settings: int) -> dict[str, str]:
     """What it takes to make the page again."""
     kept = f"{settings}, of which {reused} were kept from a run before on this computer"
-    return how_made(f"penstock reproduce {paper}", now(), seconds) | {"settings": kept}
+    source = Provenance.here(f"penstock reproduce {paper}", now(), seconds)
+    return source.named | {"settings": kept}
 
 
 # -- progress -------------------------------------------------------------------------------------

@@ -13,15 +13,21 @@ from penstock.files.document import document_of
 from penstock.files.store import load
 from penstock_bench.benchmarks.fuzz import campaign, drawing, fork_server, kills
 from penstock_bench.benchmarks.fuzz.campaign import Campaign
-from penstock_bench.benchmarks.fuzz.drawing import Case, draw, written
+from penstock_bench.benchmarks.fuzz.drawing import FuzzCase, draw, written
 from penstock_bench.benchmarks.fuzz.emit import Pairs, Raw, emit
 from penstock_bench.benchmarks.fuzz.failures import Failures
 from penstock_bench.benchmarks.fuzz.judge import Fault, judge
 from penstock_bench.benchmarks.fuzz.minimise import minimise
 from penstock_bench.benchmarks.fuzz.mutations import mutate_bytes, mutate_document
 from penstock_bench.benchmarks.fuzz.originals import sets_of_files
-from penstock_bench.benchmarks.fuzz.server import PLAIN, Limits, Outcome, Server, Way
-from penstock_bench.benchmarks.fuzz.verbs import ONLY_REFUSED, SPARK, STORM, Verb, verbs_from
+from penstock_bench.benchmarks.fuzz.server import PLAIN, CommandOutcome, Limits, Server, Way
+from penstock_bench.benchmarks.fuzz.verbs import (
+    ONLY_REFUSED,
+    SPARK,
+    STORM,
+    DrawableVerb,
+    verbs_from,
+)
 
 SEED = 2
 
@@ -32,7 +38,7 @@ def sets():
 
 
 @pytest.fixture(scope="module")
-def verbs() -> tuple[Verb, ...]:
+def verbs() -> tuple[DrawableVerb, ...]:
     return verbs_from(fork_server.verbs())
 
 
@@ -42,13 +48,13 @@ def server(tmp_path_factory):
         yield running
 
 
-def case_of(verbs, *arguments: str, **files: bytes) -> Case:
+def case_of(verbs, *arguments: str, **files: bytes) -> FuzzCase:
     verb = next(v for v in verbs if v.name == arguments[0])
-    return Case(0, verb, arguments, files, tuple(files), {})
+    return FuzzCase(0, verb, arguments, files, tuple(files), {})
 
 
-def ended(code: int = 0, out: bytes = b"", err: bytes = b"", **more) -> Outcome:
-    plain = Outcome(Way.FORK, code, False, 0.1, 0.1, 100.0, out, err, ())
+def ended(code: int = 0, out: bytes = b"", err: bytes = b"", **more) -> CommandOutcome:
+    plain = CommandOutcome(Way.FORK, code, False, 0.1, 0.1, 100.0, out, err, ())
     return replace(plain, **more)
 
 
@@ -220,7 +226,7 @@ def test_a_failure_is_made_smaller(verbs, sets):
     files |= {"plan.json": b"a\nb\nbad\nc\n", "cluster.yaml": b"damaged"}
     arguments = ("show", "plan.json", "--json", "--offered", "1")
     verb = next(v for v in verbs if v.name == "show")
-    case = Case(0, verb, arguments, files, ("plan.json", "cluster.yaml"), sets[0])
+    case = FuzzCase(0, verb, arguments, files, ("plan.json", "cluster.yaml"), sets[0])
     smaller = minimise(case, lambda c: b"bad\n" in c.files.get("plan.json", b""))
     assert smaller.arguments == ("show",)
     assert smaller.damaged == ("plan.json",)

@@ -8,7 +8,7 @@ from penstock import app
 from penstock.errors import InputError
 from penstock_bench.reproduce.count_pairs import BEST_PAIR, pair_figures, with_counts_of
 from penstock_bench.reproduce.cpu_readings import PROFILED, cpu_figures
-from penstock_bench.reproduce.paper_fields import Setting
+from penstock_bench.reproduce.paper_fields import PaperSetting
 
 
 def silent(_text):
@@ -17,7 +17,9 @@ def silent(_text):
 
 def test_readings_find_the_cost_that_the_simulator_charges():
     pytest.importorskip("numba")
-    setting = Setting(("linear",), "nasiri-small", kind="cpu-readings", watch="high", read_s=20.0)
+    setting = PaperSetting(
+        ("linear",), "nasiri-small", kind="cpu-readings", watch="high", read_s=20.0
+    )
     found = cpu_figures(setting, silent)
     # Table 3, highCompute on M2. High fills M2 at (100 - 1.5) / 0.3449 = 285.6 tuples/s.
     assert found["M2"]["most_per_s"] == pytest.approx(285.6, abs=0.1)
@@ -28,19 +30,19 @@ def test_readings_find_the_cost_that_the_simulator_charges():
 
 
 def test_a_component_that_is_not_there_cannot_be_watched():
-    setting = Setting(("linear",), "nasiri-small", kind="cpu-readings", watch="hub")
+    setting = PaperSetting(("linear",), "nasiri-small", kind="cpu-readings", watch="hub")
     with pytest.raises(InputError, match='no component "hub"'):
         cpu_figures(setting, silent)
 
 
 def test_components_need_machines_of_their_own():
-    setting = Setting(("diamond",), "nasiri-testbed", kind="cpu-readings", watch="high")
+    setting = PaperSetting(("diamond",), "nasiri-testbed", kind="cpu-readings", watch="high")
     with pytest.raises(InputError, match="5 components need as many machines"):
         cpu_figures(setting, silent)
 
 
 def test_the_best_pair_is_the_best_of_all_pairs_under_default():
-    setting = Setting(
+    setting = PaperSetting(
         ("uniquevisitor",),
         "storm-benchmark",
         kind="count-pairs",
@@ -63,4 +65,4 @@ def test_the_best_pair_is_the_best_of_all_pairs_under_default():
 
 def test_pairs_need_two_components():
     with pytest.raises(InputError, match="pairs need two components, not 3"):
-        pair_figures(Setting(("linear",), "nasiri-testbed", kind="count-pairs"), silent)
+        pair_figures(PaperSetting(("linear",), "nasiri-testbed", kind="count-pairs"), silent)

@@ -7,7 +7,10 @@ import pytest
 from penstock import schedulers
 from penstock.errors import InputError, UnknownNameError
 from penstock.files.document import document_of
-from penstock_bench.reproduce.kept import KEPT_FOLDER, kept_figure
+from penstock.report.provenance import Provenance
+from penstock_bench.benchmarks.results import RESULTS_FOLDER, SuiteRun, runs_text
+from penstock_bench.benchmarks.suite import FigureTable, Report
+from penstock_bench.reproduce.kept import kept_figure
 from penstock_bench.reproduce.paper_fields import PLANS, KeptMeasure
 from penstock_bench.reproduce.paper_file import paper_from
 from penstock_bench.reproduce.papers import PAPERS, load_paper, papers_named
@@ -124,22 +127,29 @@ def test_kept_rows_point_to_a_cell_that_is_there():
     for experiment in experiments().values():
         for row in experiment.rows:
             if isinstance(row.measure, KeptMeasure):
-                assert kept_figure(row.measure, KEPT_FOLDER) is not None
+                assert kept_figure(row.measure, RESULTS_FOLDER) is not None
+
+
+def _keep(folder, cell):
+    """A file of results with one table of one cell."""
+    table = FigureTable("T, more", ["", "c"], [["r", cell]])
+    run = SuiteRun("x", Provenance("penstock bench x", "today", "here"), Report([], [table], []))
+    (folder / "a.json").write_text(runs_text([run]))
 
 
 def test_a_kept_file_that_is_not_here_gives_no_figure(tmp_path):
-    measure = KeptMeasure("kept", "a.md", "T", "r", "c", "penstock bench x")
+    measure = KeptMeasure("kept", "a.json", "T", "r", "c", "penstock bench x")
     assert kept_figure(measure, tmp_path) is None
-    (tmp_path / "a.md").write_text("### T, more\n\n|  | c |\n| --- | --- |\n| r | 4.5 % |\n")
+    _keep(tmp_path, "4.5 %")
     assert kept_figure(measure, tmp_path) == 4.5
 
 
 def test_a_kept_file_without_the_cell_is_an_error(tmp_path):
-    (tmp_path / "a.md").write_text("### T\n\n|  | c |\n| --- | --- |\n| r | x |\n")
+    _keep(tmp_path, "x")
     with pytest.raises(InputError, match='"x" is no number'):
-        kept_figure(KeptMeasure("kept", "a.md", "T", "r", "c", "x"), tmp_path)
+        kept_figure(KeptMeasure("kept", "a.json", "T", "r", "c", "x"), tmp_path)
     with pytest.raises(InputError, match="has no cell"):
-        kept_figure(KeptMeasure("kept", "a.md", "T", "other", "c", "x"), tmp_path)
+        kept_figure(KeptMeasure("kept", "a.json", "T", "other", "c", "x"), tmp_path)
 
 
 def test_an_unknown_paper_is_named_with_those_there_are():

@@ -17,7 +17,7 @@ from penstock_bench.reproduce import runner
 from penstock_bench.reproduce.figures import plan_figures
 from penstock_bench.reproduce.judged import judge_all
 from penstock_bench.reproduce.page import build_page
-from penstock_bench.reproduce.paper_fields import Change, Demand, Setting
+from penstock_bench.reproduce.paper_fields import Demand, PaperChange, PaperSetting
 from penstock_bench.reproduce.paper_file import paper_from
 from penstock_bench.reproduce.runner import Results, run_tasks, tasks_of
 from penstock_bench.reproduce.setting import problem_of
@@ -167,8 +167,8 @@ def test_each_remark_stands_once_with_its_rows(paper):
 
 
 def test_requests_as_used_are_what_an_instance_uses_on_its_own_machine():
-    change = Change(instances=4, memory_mb=128, cpu_requests="as-used")
-    problem = problem_of(Setting(("linear",), "rstorm-12", change=change))
+    change = PaperChange(instances=4, memory_mb=128, cpu_requests="as-used")
+    problem = problem_of(PaperSetting(("linear",), "rstorm-12", change=change))
     low, mid, high = problem.components
     # The high instance fills its machine of 100 points: 1.7 + (0.293 + 0.005) * rate, so rate is
     # 329.87 per instance; low sends what it takes in, mid receives and sends.
@@ -179,9 +179,9 @@ def test_requests_as_used_are_what_an_instance_uses_on_its_own_machine():
 
 
 def test_changes_reach_the_problem():
-    change = Change(workers=4, slots=5, tuple_bytes=10_000, e_times=0.5, cpu_requests="none")
-    problem = problem_of(Setting(("exclamation",), "thesis", change=change))
-    plain = problem_of(Setting(("exclamation",), "thesis"))
+    change = PaperChange(workers=4, slots=5, tuple_bytes=10_000, e_times=0.5, cpu_requests="none")
+    problem = problem_of(PaperSetting(("exclamation",), "thesis", change=change))
+    plain = problem_of(PaperSetting(("exclamation",), "thesis"))
     assert problem.topologies[0].workers == 4
     assert {t.slots for t in problem.cluster.types} == {5}
     assert {s.tuple_bytes for s in problem.topologies[0].streams} == {10_000}
@@ -190,7 +190,7 @@ def test_changes_reach_the_problem():
 
 
 def test_a_demand_is_a_part_of_what_all_carry():
-    setting = Setting(("linear",), "nasiri-testbed", schedulers=("default", "hetero"))
+    setting = PaperSetting(("linear",), "nasiri-testbed", schedulers=("default", "hetero"))
     carried = plan_figures(setting, print)
     with_demand = replace(setting, demand=Demand(0.5, ("default", "hetero")))
     # default carries less: with half of its rate as demand the scale of its plan is 2.

@@ -16,7 +16,7 @@ from penstock.model.plan import Contingency, Plan
 from penstock.model.problem import Problem, build
 from penstock.planning.contingencies.with_rates import contingencies
 from penstock.schedulers.base import Budget
-from penstock_bench.benchmarks.realistic import Setting, real_problem
+from penstock_bench.benchmarks.realistic import ProblemSetting, real_problem
 
 CASE = Path(__file__).parents[2] / "fixtures" / "contingency"
 
@@ -76,14 +76,14 @@ def test_two_topologies_are_not_put_into_one_slot():
 @pytest.mark.parametrize(
     "setting",
     [
-        Setting(machines=6, skew=1.0, keys=2000),
-        Setting(machines=6, topologies=3, slots=2),
-        Setting(machines=8, topologies=2, remote=0.2),
+        ProblemSetting(machines=6, skew=1.0, keys=2000),
+        ProblemSetting(machines=6, topologies=3, slots=2),
+        ProblemSetting(machines=8, topologies=2, remote=0.2),
     ],
     ids=str,
 )
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_what_is_promised_is_what_the_moves_give(setting: Setting, seed: int):
+def test_what_is_promised_is_what_the_moves_give(setting: ProblemSetting, seed: int):
     problem = real_problem(setting, seed)
     plan = app.plan(problem, if_lost=100).plan
     assert plan is not None

@@ -17,7 +17,7 @@ from penstock.files.store import dumps
 from penstock.model.problem import Problem, build
 from penstock.model.topology import Grouping
 from penstock.schedulers.penstock.manycore.sizes import instance_inputs, size_classes
-from penstock_bench.benchmarks.realistic import Setting, real_problem
+from penstock_bench.benchmarks.realistic import ProblemSetting, real_problem
 
 CASE = Path(__file__).parents[2] / "fixtures" / "clickstream"
 
@@ -82,17 +82,17 @@ def test_the_hottest_key_is_the_limit_and_is_named():
 @pytest.mark.parametrize(
     "setting",
     [
-        Setting(machines=12, skew=0.8, keys=10_000),
-        Setting(machines=12, topologies=3, slots=2),
-        Setting(machines=10, topologies=2, memory=0.8),
-        Setting(machines=10, topologies=2, nic_mbps_per_core=20.0),
-        Setting(machines=10, topologies=2, remote=0.2),
-        Setting(machines=10, cores=(4, 4), met=5.0),
+        ProblemSetting(machines=12, skew=0.8, keys=10_000),
+        ProblemSetting(machines=12, topologies=3, slots=2),
+        ProblemSetting(machines=10, topologies=2, memory=0.8),
+        ProblemSetting(machines=10, topologies=2, nic_mbps_per_core=20.0),
+        ProblemSetting(machines=10, topologies=2, remote=0.2),
+        ProblemSetting(machines=10, cores=(4, 4), met=5.0),
     ],
     ids=str,
 )
 @pytest.mark.parametrize("weighted", [False, True])
-def test_no_other_scheduler_carries_more(setting: Setting, weighted: bool):
+def test_no_other_scheduler_carries_more(setting: ProblemSetting, weighted: bool):
     problem = real_problem(replace(setting, weighted=weighted), seed=77)
     ours = app.plan(problem)
     assert ours.plan is not None
@@ -106,7 +106,7 @@ def test_no_other_scheduler_carries_more(setting: Setting, weighted: bool):
 
 
 def test_the_same_seed_gives_the_same_bytes():
-    problem = real_problem(Setting(machines=10, skew=0.9, keys=5000, topologies=2), seed=5)
+    problem = real_problem(ProblemSetting(machines=10, skew=0.9, keys=5000, topologies=2), seed=5)
     first, second = (app.plan(problem).plan for _ in range(2))
     assert first is not None
     assert second is not None

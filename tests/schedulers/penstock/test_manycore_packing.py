@@ -15,7 +15,7 @@ from penstock.schedulers.base import Budget
 from penstock.schedulers.penstock.manycore.one_slot import divided, has_one_slot_each
 from penstock.schedulers.penstock.manycore.packing import Load, MachineFillings
 from penstock.schedulers.penstock.manycore.parts import PartsProgramme
-from penstock_bench.benchmarks.realistic import Setting, real_problem
+from penstock_bench.benchmarks.realistic import ProblemSetting, real_problem
 
 
 def packed(takes, number, machines, *, room=(100.0, 100.0), slots=4.0, topology=None) -> IntMatrix:
@@ -58,7 +58,7 @@ def test_a_machine_with_one_slot_serves_one_topology():
     assert ((held > 0).sum(axis=1) == 1).all()
 
 
-TIGHT = Setting(machines=30, types=3, cores=(4, 16), topologies=2, keys=2000, memory=0.9)
+TIGHT = ProblemSetting(machines=30, types=3, cores=(4, 16), topologies=2, keys=2000, memory=0.9)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -73,7 +73,7 @@ def test_tight_memory_does_not_starve_threads(weighted):
 
 def test_machines_with_one_slot_are_shared_out_whole():
     """No plan of our own was found here: the other schedulers' best was 19 % below the bound."""
-    setting = Setting(machines=28, types=6, cores=(4, 8), topologies=5, skew=0.4, memory=0.5,
+    setting = ProblemSetting(machines=28, types=6, cores=(4, 8), topologies=5, skew=0.4, memory=0.5,
                       slots=1, met=5.0)  # fmt: skip
     problem = real_problem(setting, 116)
     assert has_one_slot_each(problem)
@@ -88,7 +88,7 @@ def test_machines_with_one_slot_are_shared_out_whole():
 
 
 def test_a_placement_carries_the_same_on_shared_out_machines():
-    setting = Setting(machines=12, types=2, cores=(8, 16), topologies=2, slots=1)
+    setting = ProblemSetting(machines=12, types=2, cores=(8, 16), topologies=2, slots=1)
     problem = real_problem(setting, 5)
     own = divided(problem)
     assert own is not None
@@ -98,7 +98,7 @@ def test_a_placement_carries_the_same_on_shared_out_machines():
 
 
 def test_parts_keep_to_slots():
-    setting = Setting(machines=10, types=2, cores=(8, 16), topologies=3, slots=2, remote=0.3)
+    setting = ProblemSetting(machines=10, types=2, cores=(8, 16), topologies=3, slots=2, remote=0.3)
     problem = real_problem(setting, 3)
     programme = PartsProgramme.before_instances(problem)
     parts = programme.within_slots(programme.improved(programme.even_parts()))
@@ -110,7 +110,7 @@ def test_parts_keep_to_slots():
 
 
 def test_parts_bring_together_what_talks():
-    setting = Setting(machines=10, types=2, cores=(8, 16), topologies=2, remote=0.3)
+    setting = ProblemSetting(machines=10, types=2, cores=(8, 16), topologies=2, remote=0.3)
     problem = real_problem(setting, 3)
     programme = PartsProgramme.before_instances(problem)
     even = programme.even_parts()
@@ -120,7 +120,7 @@ def test_parts_bring_together_what_talks():
 
 def test_under_terms_nothing_is_said_of_what_another_plan_could_gain():
     """The note spoke of the plan without the terms, and contradicted the gap beside it."""
-    problem = real_problem(Setting(machines=20, skew=0.6), 9)
+    problem = real_problem(ProblemSetting(machines=20, skew=0.6), 9)
     free = app.plan(problem, "penstock")
     assert any("going on can gain" in note for note in free.outcome.notes)
     asked = replace(problem.terms, avoid=(problem.cluster.machines[0].name,))

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from typing import Any
 from xml.sax.saxutils import escape
 
+from penstock.report.page.palette import OVER as OVER
+from penstock.report.page.palette import SERIES, on_white
 from penstock.report.text_width import cut as cut
 
 #: Colours that the page decides, by stand-ins that nobody would draw with.
@@ -16,20 +18,17 @@ INK, FAINT, LINE, GROUND, SOFT, ACCENT, STREAM = (
     "#010203", "#040506", "#070809", "#0a0b0c", "#0d0e0f", "#101112", "#131415",
 )  # fmt: skip
 _ROLES = {
-    INK: ("--ink", "#16191d"),
-    FAINT: ("--faint", "#57606a"),
-    LINE: ("--line", "#d0d7de"),
-    GROUND: ("--ground", "#ffffff"),
-    SOFT: ("--soft", "#f3f5f7"),
-    ACCENT: ("--blue", "#0072B2"),
-    STREAM: ("--stream", "#848d97"),
+    INK: "ink",
+    FAINT: "faint",
+    LINE: "line",
+    GROUND: "ground",
+    SOFT: "soft",
+    ACCENT: "blue",
+    STREAM: "stream",
 }
-#: Okabe and Ito's palette, which people with any colour vision can tell apart.
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#999999")
+COLOURS = SERIES
 #: From empty to full: the lightness says it, too, and it is made for all colour vision.
 HEAT = "cividis"
-#: More than full.
-OVER = "#D55E00"
 #: Below this width a chart is meant for a phone.
 PHONE = 500
 
@@ -93,17 +92,17 @@ class Sheet:
             width / self.width,
             height / self.height,
         )
-        made = self.figure.add_axes(place)
-        made.tick_params(labelsize=self.size - 1, length=3)
-        return made
+        axes = self.figure.add_axes(place)
+        axes.tick_params(labelsize=self.size - 1, length=3)
+        return axes
 
     def bare(self) -> Any:
         """The whole sheet in pixels from the upper left corner, without a frame."""
-        made = self.axes(0, 0, self.width, self.height)
-        made.set_xlim(0, self.width)
-        made.set_ylim(self.height, 0)
-        made.axis("off")
-        return made
+        axes = self.axes(0, 0, self.width, self.height)
+        axes.set_xlim(0, self.width)
+        axes.set_ylim(self.height, 0)
+        axes.axis("off")
+        return axes
 
 
 def drawn(width: int, height: float, paint: Callable[[Sheet], None]) -> str:
@@ -122,18 +121,17 @@ def drawn(width: int, height: float, paint: Callable[[Sheet], None]) -> str:
 
 def standalone(svg: str, title: str) -> str:
     """An element made by :func:`drawn` as a file of its own: on white, under its title."""
-    for role, colour in _ROLES.values():
-        svg = svg.replace(f"var({role})", colour)
-    found = re.match(r'<svg viewBox="0 0 (\d+) (\d+)"[^>]*>', svg)
-    assert found is not None  # made by drawn
-    width, height = int(found[1]) + 2 * _MARGIN, int(found[2]) + _HEAD + _MARGIN
+    svg = on_white(svg)
+    opening = re.match(r'<svg viewBox="0 0 (\d+) (\d+)"[^>]*>', svg)
+    assert opening is not None  # made by drawn
+    width, height = int(opening[1]) + 2 * _MARGIN, int(opening[2]) + _HEAD + _MARGIN
     words = cut(title, width, 16)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{-_MARGIN} {-_HEAD} {width} {height}" '
         f'width="{width}" height="{height}" stroke-linejoin="round" font-family="{_FONT}">'
         f'<rect x="{-_MARGIN}" y="{-_HEAD}" width="{width}" height="{height}" fill="#ffffff"/>'
         f'<text y="{18 - _HEAD + _MARGIN}" font-size="16" font-weight="bold">{escape(words)}</text>'
-        f"{svg[found.end() :]}\n"
+        f"{svg[opening.end() :]}\n"
     )
 
 
@@ -157,12 +155,12 @@ def _tidy_tag(tag: str, referred: set[str]) -> str:
     if tag.startswith("<!--"):
         return ""
     tag = re.sub(
-        r' id="([^"]*)"', lambda found: found.group() if found.group(1) in referred else "", tag
+        r' id="([^"]*)"', lambda name: name.group() if name.group(1) in referred else "", tag
     )
     tag = re.sub(r" font-family: [^;\"]*;", "", tag)
     tag = re.sub(r' transform="rotate\(-0 [^"]*"', "", tag)
     tag = re.sub(r"(\d\.\d\d)\d+", r"\1", tag).replace("xlink:href", "href")
     tag = re.sub(r"\s*\n", " ", tag)
-    for stand_in, (role, _) in _ROLES.items():
-        tag = tag.replace(stand_in, f"var({role})")
+    for stand_in, role in _ROLES.items():
+        tag = tag.replace(stand_in, f"var(--{role})")
     return tag

@@ -95,14 +95,14 @@ def arranged(
     nodes: Sequence[Node], edges: Sequence[Edge], width: float, size: float, *, is_phone: bool
 ) -> Drawing | None:
     """The drawing in layers; ``None`` where it would be wider than the page, or no picture."""
-    found = layers(len(nodes), [(edge.source, edge.target) for edge in edges])
-    fullest = max(map(len, found.rows))
+    layered = layers(len(nodes), [(edge.source, edge.target) for edge in edges])
+    fullest = max(map(len, layered.rows))
     for longest_name in LONGEST_NAMES:
         for rightwards in (False,) if is_phone else (True, False):
-            if fullest > _MOST_IN_LAYER if rightwards else len(found.rows) > _MOST_LAYERS:
+            if fullest > _MOST_IN_LAYER if rightwards else len(layered.rows) > _MOST_LAYERS:
                 continue
             sizes = [box_size(node, size, longest_name) for node in nodes]
-            drawing = _Arrangement(sizes, edges, found, size, rightwards).drawing(width)
+            drawing = _Arrangement(sizes, edges, layered, size, rightwards).drawing(width)
             if drawing.width <= width + _ROUNDING:
                 return drawing
     return None
@@ -115,31 +115,31 @@ class _Arrangement:
         self,
         sizes: Sequence[Place],
         edges: Sequence[Edge],
-        found: Layers,
+        layered: Layers,
         size: float,
         rightwards: bool,
     ) -> None:
-        self.edges, self.found, self.size, self.rightwards = edges, found, size, rightwards
+        self.edges, self.layers, self.size, self.rightwards = edges, layered, size, rightwards
         tallest = max(height for _, height in sizes)
         self.across = [tallest if rightwards else wide for wide, _ in sizes]
         self.depth = [
-            max((sizes[n][0] for n in row if n < found.count), default=0.0)
+            max((sizes[n][0] for n in row if n < layered.count), default=0.0)
             if rightwards
             else tallest
-            for row in found.rows
+            for row in layered.rows
         ]
-        self.has_back = any((e.source, e.target) not in found.ways for e in edges)
+        self.has_back = any((e.source, e.target) not in layered.ways for e in edges)
 
     def drawing(self, page: float) -> Drawing:
         starts, end = self._layer_starts(page)
-        layer_of = {n: layer for layer, row in enumerate(self.found.rows) for n in row}
+        layer_of = {n: layer for layer, row in enumerate(self.layers.rows) for n in row}
         middle, extent = self._middles(page)
         boxes = tuple(
             self._box(starts[layer_of[n]], middle[n] - self.across[n] / 2,
                       self.depth[layer_of[n]], self.across[n])
-            for n in range(self.found.count)
+            for n in range(self.layers.count)
         )  # fmt: skip
-        ports = _Ports(self.edges, self.found, middle, self.across)
+        ports = _Ports(self.edges, self.layers, middle, self.across)
         stations = [
             self._stations(i, ports, starts, layer_of, middle) for i in range(len(self.edges))
         ]
@@ -162,7 +162,7 @@ class _Arrangement:
 
     def _stretch(self, layer: int) -> float:
         """Room between a layer and the next one, for the labels of the streams that end there."""
-        following = set(self.found.rows[layer + 1])
+        following = set(self.layers.rows[layer + 1])
         labels = [e.label for e in self.edges if e.target in following and e.label]
         if not labels:
             return _LEAST_STRETCH
@@ -173,13 +173,13 @@ class _Arrangement:
     def _middles(self, page: float) -> tuple[dict[int, float], float]:
         """Middle of every node and bend across the streams, and how far all of it reaches."""
         sizes = [
-            [self.across[n] if n < self.found.count else _BEND for n in row]
-            for row in self.found.rows
+            [self.across[n] if n < self.layers.count else _BEND for n in row]
+            for row in self.layers.rows
         ]
         gap = _GAP if self.rightwards else self._gap_beside(sizes, page)
         reaches = [sum(row) + gap * (len(row) - 1) for row in sizes]
         middle: dict[int, float] = {}
-        for row, wide, reach in zip(self.found.rows, sizes, reaches, strict=True):
+        for row, wide, reach in zip(self.layers.rows, sizes, reaches, strict=True):
             at = 1 + (max(reaches) - reach) / 2
             for node, own in zip(row, wide, strict=True):
                 middle[node] = at + own / 2
@@ -202,7 +202,7 @@ class _Arrangement:
     ) -> list[Place]:
         """The ends of the curved stretches of a stream; between two pairs it goes straight."""
         source, target = self.edges[edge].source, self.edges[edge].target
-        way = self.found.ways.get((source, target))
+        way = self.layers.ways.get((source, target))
         if way is None:
             return self._way_back(starts[layer_of[source]], starts[layer_of[target]], edge, middle)
         stops = [(starts[layer_of[source]] + self.depth[layer_of[source]], ports.leaves[edge])]
@@ -261,14 +261,14 @@ class _Ports:
     def __init__(
         self,
         edges: Sequence[Edge],
-        found: Layers,
+        layered: Layers,
         middle: dict[int, float],
         across: Sequence[float],
     ) -> None:
         self.leaves: dict[int, float] = {}
         self.enters: dict[int, float] = {}
-        ways = [found.ways.get((e.source, e.target)) for e in edges]
-        for node in range(found.count):
+        ways = [layered.ways.get((e.source, e.target)) for e in edges]
+        for node in range(layered.count):
             going = [(middle[w[1]], i) for i, w in enumerate(ways) if w and w[0] == node]
             coming = [(middle[w[-2]], i) for i, w in enumerate(ways) if w and w[-1] == node]
             for sides, into in ((going, self.leaves), (coming, self.enters)):

@@ -36,7 +36,7 @@ from penstock.report.charts.heat_parts import (
     key,
     key_height,
 )
-from penstock.report.folding import name_ranges
+from penstock.report.name_ranges import name_ranges
 from penstock.report.text_width import text_width
 
 __all__ = ["MOST_LINES", "Gauge", "HeatMachine", "heat_svg"]
@@ -98,8 +98,8 @@ def _lines(
             heading(axes, sheet, group, y)
             line = y + heading_height(group, width)
             for i in group.busy:
-                told = cut(labels[i], left - 10, small)
-                axes.text(0, line + _ROW / 2, told, size=small, va="center_baseline", color=INK)
+                label = cut(labels[i], left - 10, small)
+                axes.text(0, line + _ROW / 2, label, size=small, va="center_baseline", color=INK)
                 _row(axes, sheet, [g.parts[i] for g in gauges], (left, line), cell)
                 line += _ROW
             idle_line(axes, sheet, group, line)
@@ -184,10 +184,10 @@ def _group_field(
     y = top + heading_height(group, sheet.width)
     if group.busy:
         parts = np.array([float(gauge.parts[i]) for i in group.busy])
-        told, small = f": {_range_of(parts)}", sheet.size - 1
-        room = sheet.width - text_width(told, small)
+        spread, small = f": {_range_of(parts)}", sheet.size - 1
+        room = sheet.width - text_width(spread, small)
         names = cut(name_ranges(machines[i].name for i in group.busy), room, small)
-        axes.text(0, y + 7, f"{names}{told}", size=small, color=FAINT)
+        axes.text(0, y + 7, f"{names}{spread}", size=small, color=FAINT)
         y += LINE_HEIGHT
         columns = _columns(sheet.width, size)
         (_image if len(parts) > _MOST_CELLS else _cells)(sheet, parts, y, size, columns)

@@ -10,7 +10,7 @@ import numpy as np
 
 from penstock.planning.numbers import counted
 from penstock.report.charts.canvas import FAINT, HEAT, INK, OVER, PHONE, Sheet, cut, letter_size
-from penstock.report.folding import name_ranges
+from penstock.report.name_ranges import name_ranges
 from penstock.report.text_width import text_width
 
 #: Above this it is more than full, not a matter of rounding.
@@ -101,8 +101,8 @@ def heading(axes: Any, sheet: Sheet, group: Group, y: float) -> None:
 def idle_line(axes: Any, sheet: Sheet, group: Group, y: float) -> None:
     if group.idle:
         small = sheet.size - 1
-        told = cut(f"{len(group.idle):,} idle: {name_ranges(group.idle)}", sheet.width, small)
-        axes.text(0, y + 11, told, size=small, color=FAINT)
+        words = cut(f"{len(group.idle):,} idle: {name_ranges(group.idle)}", sheet.width, small)
+        axes.text(0, y + 11, words, size=small, color=FAINT)
 
 
 def ink_on(colour: Sequence[float]) -> str:

@@ -58,7 +58,7 @@ def in_order(count: int, edges: Sequence[Edge]) -> list[int]:
 
 def _without_cycles(count: int, edges: Sequence[Edge]) -> list[Edge]:
     """The edges without those that lead back to a node that is being visited."""
-    state, kept = [0] * count, []
+    state, forward = [0] * count, []
     targets: list[list[int]] = [[] for _ in range(count)]
     for source, target in sorted(set(edges)):
         targets[source].append(target)
@@ -74,11 +74,11 @@ def _without_cycles(count: int, edges: Sequence[Edge]) -> list[Edge]:
                 state[node] = 2
                 stack.pop()
             elif state[target] != 1:
-                kept.append((node, target))
+                forward.append((node, target))
                 if not state[target]:
                     state[target] = 1
                     stack.append((target, iter(targets[target])))
-    return kept
+    return forward
 
 
 def _ordered(count: int, edges: Sequence[Edge]) -> list[int]:
@@ -86,22 +86,22 @@ def _ordered(count: int, edges: Sequence[Edge]) -> list[int]:
     for _, target in edges:
         waiting[target] += 1
     ready = [node for node in range(count) if not waiting[node]]
-    found = []
+    order = []
     while ready:
         node = ready.pop(0)
-        found.append(node)
+        order.append(node)
         for source, target in edges:
             if source == node:
                 waiting[target] -= 1
                 if not waiting[target]:
                     ready.append(target)
-    return found
+    return order
 
 
-def _sort_by_neighbours(found: list[list[int]], edges: Sequence[Edge]) -> None:
+def _sort_by_neighbours(rows: list[list[int]], edges: Sequence[Edge]) -> None:
     """Every layer in the order of the mean place of its nodes' sources."""
-    place = {node: i / max(len(layer), 1) for layer in found for i, node in enumerate(layer)}
-    for layer in found[1:]:
+    place = {node: i / max(len(layer), 1) for layer in rows for i, node in enumerate(layer)}
+    for layer in rows[1:]:
         means = {}
         for i, node in enumerate(layer):
             sources = [place[a] for a, b in edges if b == node]

@@ -35,13 +35,13 @@ def legend(axes: Any, sheet: Sheet, names: Sequence[str], left: float, height: f
     """The names of the lines in one row above a plot, each after a piece of its line."""
     at, width = 4.0 - left, axes.bbox.width
     for number, name in enumerate(names):
-        told = cut(name, (width + left) / len(names) - 40, sheet.size - 1)
+        label = cut(name, (width + left) / len(names) - 40, sheet.size - 1)
         axes.plot(
             [at / width, (at + 18) / width], [1 + 13 / height] * 2, transform=axes.transAxes,
             linewidth=1.8, clip_on=False, **line_style(number),
         )  # fmt: skip
         axes.annotate(
-            told, (0, 1), (at + 22, 13), xycoords="axes fraction", textcoords="offset points",
+            label, (0, 1), (at + 22, 13), xycoords="axes fraction", textcoords="offset points",
             size=sheet.size - 1, color=INK, va="center_baseline",
         )  # fmt: skip
-        at += 34 + 6.4 * len(told)
+        at += 34 + 6.4 * len(label)

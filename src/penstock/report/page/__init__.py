@@ -1,4 +1,4 @@
-"""A page of results: built once, rendered five ways with the same facts.
+"""A page of results: built once, rendered six ways with the same facts.
 
 Build a :class:`Document` from results, then give it to a view::
 
@@ -13,12 +13,12 @@ Build a :class:`Document` from results, then give it to a view::
             ("penstock", 1024.9, None),
         ),
     )
-    told = paragraph("penstock carries ", Number(1024.9, "tuples/s"), ".")
-    page = Document("Linear on five machines", (Section("Answer", (told, rates)),))
+    best = paragraph("penstock carries ", Number(1024.9, "tuples/s"), ".")
+    page = Document("Linear on five machines", (Section("Answer", (best, rates)),))
     text = to_html(page)
 
-The views are ``html.to_html``, ``markdown.to_markdown``, ``json_view.to_dict``, ``csv_view.to_csv``
-and ``latex.to_latex``; ``views.VIEWS`` has them by name.
+The views are ``terminal.to_text``, ``html.to_html``, ``markdown.to_markdown``,
+``json_view.to_dict``, ``csv_view.to_csv`` and ``latex.to_latex``; ``views.VIEWS`` has them by name.
 
 * A value is in the unit that stands beside it: 12.5 with ``%`` is 12.5 %, not 0.125.
 * A bare number in a table takes unit and source from its column; a :class:`Number` its own.
@@ -33,6 +33,7 @@ from penstock.report.page.document import (
     Cell,
     Column,
     Document,
+    FieldList,
     Figure,
     Items,
     KeyFigure,
@@ -45,9 +46,11 @@ from penstock.report.page.document import (
     Table,
     Tag,
     Tone,
+    field_list,
     paragraph,
     percent,
     published,
+    table_of,
 )
 
 __all__ = [
@@ -55,6 +58,7 @@ __all__ = [
     "Cell",
     "Column",
     "Document",
+    "FieldList",
     "Figure",
     "Items",
     "KeyFigure",
@@ -67,7 +71,9 @@ __all__ = [
     "Table",
     "Tag",
     "Tone",
+    "field_list",
     "paragraph",
     "percent",
     "published",
+    "table_of",
 ]

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from penstock.report.page.document import (
     Block,
     Document,
+    FieldList,
     Figure,
     Items,
     KeyFigures,
@@ -17,9 +18,8 @@ from penstock.report.page.document import (
     Number,
     Paragraph,
     Table,
-    Tag,
 )
-from penstock.report.page.wording import words
+from penstock.report.page.wording import part_text, words
 
 HEADINGS = ("section", "block", "row", "column", "unit", "value", "low", "high", "source")
 #: A spreadsheet would take text that begins so for a formula.
@@ -41,13 +41,13 @@ def to_csv(page: Document) -> str:
 
 def _lines(block: Block) -> Iterator[Line]:
     if isinstance(block, Paragraph):
-        yield ("paragraph", "", "", "", _text(words(block)), "", "", "text")
-        for part in block.parts:
-            if isinstance(part, Number):
-                yield ("paragraph", "", "", *_number(part))
+        yield from _words(block, ("paragraph", "", ""))
     elif isinstance(block, Items):
         for item in block.items:
             yield from _lines(item)
+    elif isinstance(block, FieldList):
+        for name, said in block.fields:
+            yield from _words(said, ("fields", _text(name), ""))
     elif isinstance(block, Note):
         yield ("note", "", "", "", _text(block.text), "", "", "text")
     elif isinstance(block, KeyFigures):
@@ -79,14 +79,25 @@ def _table(table: Table) -> Iterator[Line]:
             where = (caption, str(number), _text(column.name))
             if isinstance(cell, Number):
                 yield (*where, *_number(cell))
+            elif isinstance(cell, Paragraph):
+                yield from _words(cell, where)
             else:
-                told = cell.text if isinstance(cell, Tag) else cell
-                yield (*where, "", _text(told), "", "", "text")
+                yield (*where, "", _text(part_text(cell)), "", "", "text")
+
+
+def _words(said: Paragraph, where: tuple[str, str, str]) -> Iterator[Line]:
+    """The sentence, and each of its numbers on a line of its own."""
+    yield (*where, "", _text(words(said)), "", "", "text")
+    for part in said.parts:
+        if isinstance(part, Number):
+            yield (*where, *_number(part))
 
 
 def _number(number: Number) -> tuple[str, str, str, str, str]:
-    ends = (_full(number.value), _full(number.low), _full(number.high))
-    return (number.unit, *ends, str(number.source))
+    low, high = number.low, number.high
+    if number.margin is not None and number.value is not None:
+        low, high = number.value - number.margin, number.value + number.margin
+    return (number.unit, _full(number.value), _full(low), _full(high), str(number.source))
 
 
 def _full(value: float | int | None) -> str:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TypeAlias
+from itertools import chain
+from typing import TypeAlias, TypeVar
+
+Row = TypeVar("Row")
 
 
 class Source(StrEnum):
@@ -39,7 +42,9 @@ class Tone(StrEnum):
 class Number:
     """A number in its unit, with its source; ``None`` where it is not known.
 
-    Whole numbers are counts. ``low`` and ``high`` are the ends of its spread, in the same unit.
+    Whole numbers are counts. ``low`` and ``high`` are the ends of its spread, ``margin`` half the
+    width of its interval, in the same unit. ``digits`` is how many follow the point, where views
+    for people should not decide; ``signed`` shows a plus, for changes.
     """
 
     value: float | int | None
@@ -47,6 +52,9 @@ class Number:
     source: Source = Source.RUN
     low: float | None = None
     high: float | None = None
+    margin: float | None = None
+    digits: int | None = None
+    signed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +65,33 @@ class Tag:
     tone: Tone = Tone.PLAIN
 
 
-Cell: TypeAlias = str | float | int | Number | Tag | None
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """Words with numbers between them. In a cell of a table it shows the units of its numbers."""
+
+    parts: tuple[str | Number | Tag, ...]
+
+
+Cell: TypeAlias = str | float | int | Number | Tag | Paragraph | None
+#: A cell as the views get it.
+TypedCell: TypeAlias = str | Number | Tag | Paragraph
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table. A column with neither unit nor numbers is text."""
+    """A column of a table. A column with neither unit nor numbers is text.
+
+    ``digits`` and ``signed`` hold for its bare numbers, as in :class:`Number`; ``bar``: a terminal
+    draws its percentages as bars, too; ``right``: its words are numbers with their units.
+    """
 
     name: str
     unit: str = ""
     source: Source = Source.RUN
+    digits: int | None = None
+    signed: bool = False
+    bar: bool = False
+    right: bool = False
 
     @property
     def heading(self) -> str:
@@ -87,17 +112,21 @@ class Table:
         if wrong:
             raise ValueError(f"{self.caption}: rows {wrong} have not {len(self.columns)} cells")
 
-    def cells(self) -> Iterator[tuple[str | Number | Tag, ...]]:
+    def cells(self) -> Iterator[tuple[TypedCell, ...]]:
         """The rows with every bare number as a :class:`Number` of its column."""
         for row in self.rows:
             yield tuple(_typed(c, column) for c, column in zip(row, self.columns, strict=True))
 
     def is_numeric(self, index: int) -> bool:
-        """Whether a column holds numbers, and is set to the right."""
-        found = [row[index] for row in self.rows if row[index] is not None]
-        if not found:
-            return bool(self.columns[index].unit)
-        return all(isinstance(c, (float, int, Number)) for c in found)
+        """Whether a column holds numbers, with or without a word here and there.
+
+        Such columns are set to the right.
+        """
+        known = [row[index] for row in self.rows if row[index] is not None]
+        column = self.columns[index]
+        return bool(column.unit or column.right) or (
+            bool(known) and 2 * sum(map(_begins_with_number, known)) >= len(known)
+        )
 
     def without_unknown(self) -> Table:
         """The same without columns in which nothing is known."""
@@ -113,23 +142,20 @@ class Table:
         )
 
 
+def _begins_with_number(cell: Cell) -> bool:
+    if isinstance(cell, Paragraph):
+        return any(isinstance(part, Number) for part in cell.parts[:2])  # as in "≥ 12"
+    return isinstance(cell, (float, int, Number))
+
+
 def _is_known(cell: Cell) -> bool:
     return cell is not None and not (isinstance(cell, Number) and cell.value is None)
 
 
-def _typed(cell: Cell, column: Column) -> str | Number | Tag:
-    if isinstance(cell, (str, Tag)):
-        return cell
-    if isinstance(cell, Number):
-        return cell
-    return Number(cell, column.unit, column.source)
-
-
-@dataclass(frozen=True, slots=True)
-class Paragraph:
-    """Words with numbers between them."""
-
-    parts: tuple[str | Number | Tag, ...]
+def _typed(cell: Cell, column: Column) -> TypedCell:
+    if cell is None or isinstance(cell, (float, int)):
+        return Number(cell, column.unit, column.source, digits=column.digits, signed=column.signed)
+    return cell
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +163,13 @@ class Items:
     """A list of short paragraphs."""
 
     items: tuple[Paragraph, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FieldList:
+    """Names with what is to be said of each."""
+
+    fields: tuple[tuple[str, Paragraph], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,12 +209,12 @@ class Note:
     tone: Tone = Tone.PLAIN
 
 
-Block: TypeAlias = Paragraph | Items | Table | Figure | Note | KeyFigures
+Block: TypeAlias = Paragraph | Items | FieldList | Table | Figure | Note | KeyFigures
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading and what stands under it."""
+    """A heading, if it has one, and what stands under it."""
 
     title: str
     blocks: tuple[Block, ...]
@@ -215,27 +248,57 @@ class Document:
         return tuple(source for source in Source if source in seen)
 
 
-def _numbers(block: Block) -> Iterator[Number]:
-    if isinstance(block, Paragraph):
+def _numbers(block: Block | TypedCell) -> Iterator[Number]:
+    if isinstance(block, Number):
+        yield block
+    elif isinstance(block, Paragraph):
         yield from (part for part in block.parts if isinstance(part, Number))
     elif isinstance(block, Items):
-        for item in block.items:
-            yield from _numbers(item)
+        yield from chain.from_iterable(map(_numbers, block.items))
+    elif isinstance(block, FieldList):
+        yield from chain.from_iterable(_numbers(said) for _, said in block.fields)
     elif isinstance(block, KeyFigures):
         yield from (figure.number for figure in block.figures)
     elif isinstance(block, Table):
-        yield from (cell for row in block.cells() for cell in row if isinstance(cell, Number))
+        yield from chain.from_iterable(_numbers(cell) for row in block.cells() for cell in row)
     elif isinstance(block, Figure) and block.data is not None:
         yield from _numbers(block.data)
+
+
+def table_of(rows: Iterable[Row], *columns: tuple[Column, Callable[[Row], Cell]]) -> Table:
+    """A line for each row, with columns that say how they read it."""
+    return Table(
+        "",
+        tuple(column for column, _ in columns),
+        tuple(tuple(read(row) for _, read in columns) for row in rows),
+    )
 
 
 def paragraph(*parts: str | Number | Tag) -> Paragraph:
     return Paragraph(parts)
 
 
-def percent(fraction: float | None, source: Source = Source.RUN) -> Number:
+def field_list(named: Mapping[str, str | Number | Paragraph]) -> FieldList:
+    """What is to be said of each name; nothing to say leaves the name out."""
+    return FieldList(
+        tuple(
+            (name, said if isinstance(said, Paragraph) else Paragraph((said,)))
+            for name, said in named.items()
+            if said
+        )
+    )
+
+
+def percent(
+    fraction: float | None,
+    source: Source = Source.RUN,
+    *,
+    digits: int | None = None,
+    signed: bool = False,
+) -> Number:
     """A part of one as a number in percent."""
-    return Number(None if fraction is None else 100.0 * fraction, "%", source)
+    value = None if fraction is None else 100.0 * fraction
+    return Number(value, "%", source, digits=digits, signed=signed)
 
 
 def published(value: float | None, unit: str = "") -> Number:

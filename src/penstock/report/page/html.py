@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from html import escape
+from itertools import count
 
 from penstock.report.page.document import (
     MARKS,
     MEANINGS,
     Block,
     Document,
+    FieldList,
     Figure,
     Items,
     KeyFigures,
@@ -21,7 +23,9 @@ from penstock.report.page.document import (
     Source,
     Table,
     Tag,
+    TypedCell,
 )
+from penstock.report.page.palette import on_white
 from penstock.report.page.style import STYLE
 from penstock.report.page.wording import shown
 
@@ -31,12 +35,16 @@ NARROW, WIDE = 320, 880
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
+#: How a figure becomes a picture.
+Draw = Callable[[Figure], str]
+
+
 def to_html(page: Document) -> str:
     """The whole file."""
     ids = _unique_ids(page.sections)
-    number_figure = _counter()
+    numbers = count(1)
     sections = "\n".join(
-        _section(section, name, number_figure)
+        _section(section, name, lambda figure: _two_widths(figure, next(numbers)))
         for section, name in zip(page.sections, ids, strict=True)
     )
     subtitle = f'<p class="subtitle">{escape(page.subtitle)}</p>' if page.subtitle else ""
@@ -62,23 +70,24 @@ def to_html(page: Document) -> str:
 """
 
 
-def _counter() -> Callable[[], int]:
-    count = 0
+def to_fragment(page: Document) -> str:
+    """The page inside another, such as a notebook, which has a style of its own."""
 
-    def following() -> int:
-        nonlocal count
-        count += 1
-        return count
+    def draw(figure: Figure) -> str:
+        picture = on_white(figure.draw(WIDE))
+        return f'<div role="img" aria-label="{escape(figure.alt)}">{picture}</div>'
 
-    return following
+    blocks = "\n".join(_block(block, draw) for section in page.sections for block in section.blocks)
+    legend = _legend(page) if any(s is not Source.RUN for s in page.sources) else ""
+    return f"<div><strong>{escape(page.title)}</strong>\n{blocks}{legend}</div>"
 
 
 def _unique_ids(sections: tuple[Section, ...]) -> list[str]:
-    found: list[str] = []
+    ids: list[str] = []
     for section in sections:
-        again = sum(name == section.id or name.startswith(f"{section.id}-again") for name in found)
-        found.append(f"{section.id}-again{again}" if again else section.id)
-    return found
+        again = sum(name == section.id or name.startswith(f"{section.id}-again") for name in ids)
+        ids.append(f"{section.id}-again{again}" if again else section.id)
+    return ids
 
 
 def _contents(sections: tuple[Section, ...], ids: list[str]) -> str:
@@ -87,33 +96,38 @@ def _contents(sections: tuple[Section, ...], ids: list[str]) -> str:
     links = "".join(
         f'<li><a href="#{name}">{escape(section.title)}</a></li>'
         for section, name in zip(sections, ids, strict=True)
+        if section.title
     )
     return f'<nav aria-label="Contents"><ul>{links}</ul></nav>'
 
 
-def _section(section: Section, name: str, number_figure: Callable[[], int]) -> str:
-    blocks = "\n".join(_block(block, number_figure) for block in section.blocks)
-    return f'<section id="{name}">\n<h2>{escape(section.title)}</h2>\n{blocks}\n</section>'
+def _section(section: Section, name: str, draw: Draw) -> str:
+    blocks = "\n".join(_block(block, draw) for block in section.blocks)
+    heading = f"<h2>{escape(section.title)}</h2>\n" if section.title else ""
+    return f'<section id="{name}">\n{heading}{blocks}\n</section>'
 
 
 def _legend(page: Document) -> str:
     marked = [source for source in page.sources if source is not Source.RUN]
-    told = [f'<span class="mark">{MARKS[s]}</span> {MEANINGS[s]}' for s in marked]
-    rest = f"{'all other' if told else 'All'} numbers are {MEANINGS[Source.RUN]}"
-    return f'<p class="legend">{"; ".join([*told, rest])}.</p>'
+    marks = [f'<span class="mark">{MARKS[s]}</span> {MEANINGS[s]}' for s in marked]
+    rest = f"{'all other' if marks else 'All'} numbers are {MEANINGS[Source.RUN]}"
+    return f'<p class="legend">{"; ".join([*marks, rest])}.</p>'
 
 
-def _block(block: Block, number_figure: Callable[[], int]) -> str:
+def _block(block: Block, draw: Draw) -> str:
     if isinstance(block, Paragraph):
         return f"<p>{_words(block)}</p>"
     if isinstance(block, Items):
         return f"<ul>{''.join(f'<li>{_words(item)}</li>' for item in block.items)}</ul>"
+    if isinstance(block, FieldList):
+        rows = (f"<dt>{escape(name)}</dt><dd>{_words(said)}</dd>" for name, said in block.fields)
+        return f'<dl class="fields">{"".join(rows)}</dl>'
     if isinstance(block, Note):
         return f'<p class="note {block.tone}">{escape(block.text)}</p>'
     if isinstance(block, KeyFigures):
         return _key_figures(block)
     if isinstance(block, Figure):
-        return _figure(block, number_figure())
+        return _figure(block, draw)
     return _table(block)
 
 
@@ -132,15 +146,19 @@ def _key_figures(block: KeyFigures) -> str:
     return f'<dl class="tiles">{tiles}</dl>'
 
 
-def _figure(figure: Figure, number: int) -> str:
-    pictures = "".join(
+def _figure(figure: Figure, draw: Draw) -> str:
+    caption = f"<figcaption>{escape(figure.caption)}</figcaption>"
+    data = _table(figure.data) if figure.data else ""
+    return f"<figure>{draw(figure)}{caption}</figure>{data}"
+
+
+def _two_widths(figure: Figure, number: int) -> str:
+    """For a phone and for everything else; the style shows one of them."""
+    return "".join(
         f'<div class="{name}" role="img" aria-label="{escape(figure.alt)}">'
         f"{_own_ids(figure.draw(width), f'f{number}{name[0]}-')}</div>"
         for name, width in (("wide", WIDE), ("narrow", NARROW))
     )
-    caption = f"<figcaption>{escape(figure.caption)}</figcaption>"
-    data = _table(figure.data) if figure.data else ""
-    return f"<figure>{pictures}{caption}</figure>{data}"
 
 
 def _own_ids(svg: str, prefix: str) -> str:
@@ -188,8 +206,8 @@ def _right(numeric: bool) -> str:
     return ' class="number"' if numeric else ""
 
 
-def _cell(cell: str | Number | Tag) -> str:
-    return _part(cell, with_unit=False)
+def _cell(cell: TypedCell) -> str:
+    return _words(cell) if isinstance(cell, Paragraph) else _part(cell, with_unit=False)
 
 
 def _part(part: str | Number | Tag, *, with_unit: bool = True) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from penstock.report.page.document import (
     Block,
     Document,
+    FieldList,
     Figure,
     Items,
     KeyFigures,
@@ -16,6 +17,7 @@ from penstock.report.page.document import (
     Paragraph,
     Table,
     Tag,
+    TypedCell,
 )
 from penstock.report.page.wording import words
 
@@ -40,6 +42,9 @@ def _block(block: Block) -> dict[str, Any]:
         return {"kind": "paragraph", "text": words(block), "numbers": numbers}
     if isinstance(block, Items):
         return {"kind": "items", "items": [_block(item) for item in block.items]}
+    if isinstance(block, FieldList):
+        fields = [{"name": name, **_block(said)} for name, said in block.fields]
+        return {"kind": "fields", "fields": fields}
     if isinstance(block, Note):
         return {"kind": "note", "text": block.text, "tone": str(block.tone)}
     if isinstance(block, KeyFigures):
@@ -62,20 +67,24 @@ def _table(table: Table) -> dict[str, Any]:
     }
 
 
-def cell(value: str | Number | Tag) -> Any:
+def cell(value: TypedCell) -> Any:
     """Text as it is; a number with where it comes from."""
     if isinstance(value, str):
         return value
+    if isinstance(value, Paragraph):
+        return _block(value)
     if isinstance(value, Tag):
         return {"text": value.text, "tone": str(value.tone)}
-    found: dict[str, Any] = {
+    number: dict[str, Any] = {
         "value": _finite(value.value),
         "unit": value.unit,
         "source": str(value.source),
     }
     if value.low is not None or value.high is not None:
-        found |= {"low": _finite(value.low), "high": _finite(value.high)}
-    return found
+        number |= {"low": _finite(value.low), "high": _finite(value.high)}
+    if value.margin is not None:
+        number["margin"] = _finite(value.margin)
+    return number
 
 
 def _finite(value: float | int | None) -> float | int | None:

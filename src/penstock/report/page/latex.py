@@ -8,16 +8,15 @@ from __future__ import annotations
 from penstock.report.page.document import (
     Block,
     Document,
+    FieldList,
     Figure,
     Items,
     KeyFigures,
     Note,
-    Number,
     Paragraph,
     Table,
-    Tag,
 )
-from penstock.report.page.wording import legend, part_text, shown
+from penstock.report.page.wording import cell_text, legend, part_text, shown
 
 _HEAD = r"""\documentclass{article}
 % \other is for letters that pdfTeX's fonts lack; LuaLaTeX and XeLaTeX show them.
@@ -66,7 +65,7 @@ def to_latex(page: Document) -> str:
     if page.subtitle:
         parts.append(_text(page.subtitle) + "\n")
     for section in page.sections:
-        parts.append(rf"\section{{{_text(section.title)}}}")
+        parts += [rf"\section{{{_text(section.title)}}}"] if section.title else []
         parts += [_block(block) for block in section.blocks]
     if legend(page):
         parts.append(_text(legend(page)))
@@ -79,6 +78,9 @@ def _block(block: Block) -> str:
     if isinstance(block, Items):
         items = [rf"\item {_block(item)}" for item in block.items]
         return "\n".join([r"\begin{itemize}", *items, r"\end{itemize}"])
+    if isinstance(block, FieldList):
+        items = [rf"\item[{{{_text(name)}}}] {_block(said)}" for name, said in block.fields]
+        return "\n".join([r"\begin{description}", *items, r"\end{description}"])
     if isinstance(block, Note):
         return rf"\begin{{quote}}{_text(block.text)}\end{{quote}}"
     if isinstance(block, KeyFigures):
@@ -89,8 +91,8 @@ def _block(block: Block) -> str:
         ]
         return "\n".join([r"\begin{description}", *items, r"\end{description}"])
     if isinstance(block, Figure):
-        told = rf"\emph{{{_text(block.caption)}}} {_text(block.alt)}" + "\n"
-        return f"{told}\n{_table(block.data)}" if block.data else told
+        said = rf"\emph{{{_text(block.caption)}}} {_text(block.alt)}" + "\n"
+        return f"{said}\n{_table(block.data)}" if block.data else said
     return _table(block)
 
 
@@ -98,7 +100,10 @@ def _table(table: Table) -> str:
     places = "".join("r" if table.is_numeric(i) else "l" for i in range(len(table.columns)))
     heads = " & ".join(_text(column.heading) for column in table.columns) + r" \\"
     # In a group of its own, so that an opening bracket is no argument of the line before it.
-    rows = [" & ".join(f"{{{_cell(cell)}}}" for cell in row) + r" \\" for row in table.cells()]
+    rows = [
+        " & ".join(f"{{{_text(cell_text(cell))}}}" for cell in row) + r" \\"
+        for row in table.cells()
+    ]
     caption = [rf"\caption{{{_text(table.caption)}}} \\"] if table.caption else []
     return "\n".join(
         [
@@ -112,12 +117,6 @@ def _table(table: Table) -> str:
             r"\end{longtable}}",
         ]
     )
-
-
-def _cell(cell: str | Number | Tag) -> str:
-    if isinstance(cell, Number):
-        return _text(shown(cell, with_unit=False))
-    return _text(part_text(cell))
 
 
 def _text(text: str) -> str:

@@ -7,28 +7,27 @@ import re
 from penstock.report.page.document import (
     Block,
     Document,
+    FieldList,
     Figure,
     Items,
     KeyFigures,
     Note,
-    Number,
     Paragraph,
     Table,
-    Tag,
 )
-from penstock.report.page.wording import legend, part_text, shown
+from penstock.report.page.wording import cell_text, legend, part_text, shown
 
 #: What Markdown or HTML would read as more than the character itself.
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$!])")
 
 
-def to_markdown(page: Document) -> str:
-    """The whole page; names of users are text, never markup."""
-    parts = [f"# {_text(page.title)}"]
+def to_markdown(page: Document, level: int = 1) -> str:
+    """The whole page; names of users are text, never markup. ``level`` is that of its title."""
+    parts = [f"{'#' * level} {_text(page.title)}"] if page.title else []
     if page.subtitle:
         parts.append(_text(page.subtitle))
     for section in page.sections:
-        parts.append(f"## {_text(section.title)}")
+        parts += [f"{'#' * (level + 1)} {_text(section.title)}"] if section.title else []
         parts += [_block(block) for block in section.blocks]
     if legend(page):
         parts.append(legend(page))
@@ -40,6 +39,8 @@ def _block(block: Block) -> str:
         return "".join(_text(part_text(part)) for part in block.parts)
     if isinstance(block, Items):
         return "\n".join(f"- {_block(item)}" for item in block.items)
+    if isinstance(block, FieldList):
+        return "\n".join(f"- **{_text(name)}**: {_block(said)}" for name, said in block.fields)
     if isinstance(block, Note):
         return f"> {_text(block.text)}"
     if isinstance(block, KeyFigures):
@@ -49,23 +50,17 @@ def _block(block: Block) -> str:
             for one in block.figures
         )
     if isinstance(block, Figure):
-        told = f"*{_text(block.caption)}* {_text(block.alt)}"
-        return f"{told}\n\n{_table(block.data)}" if block.data else told
+        said = f"*{_text(block.caption)}* {_text(block.alt)}"
+        return f"{said}\n\n{_table(block.data)}" if block.data else said
     return _table(block)
 
 
 def _table(table: Table) -> str:
     heads = " | ".join(_text(column.heading) for column in table.columns)
     rules = " | ".join("---:" if table.is_numeric(i) else "---" for i in range(len(table.columns)))
-    rows = [f"| {' | '.join(_cell(cell) for cell in row)} |" for row in table.cells()]
+    rows = [f"| {' | '.join(_text(cell_text(cell)) for cell in row)} |" for row in table.cells()]
     caption = f"**{_text(table.caption)}**\n\n" if table.caption else ""
     return caption + "\n".join([f"| {heads} |", f"| {rules} |", *rows])
-
-
-def _cell(cell: str | Number | Tag) -> str:
-    if isinstance(cell, Number):
-        return _text(shown(cell, with_unit=False))
-    return _text(part_text(cell))
 
 
 def _text(text: str) -> str:

@@ -1,20 +1,16 @@
 """How the page looks: by the reader's setting light or dark, on a phone, on paper."""
 
+from penstock.report.page.palette import DARK, LIGHT, PAPER, css_variables
+
+_COLOURS = f"""
+:root {{ {css_variables(LIGHT)} color-scheme: light dark; }}
+@media (prefers-color-scheme: dark) {{ :root {{ {css_variables(DARK)} }} }}
+@media print {{ :root {{ {css_variables(PAPER)} }} }}
+"""
 #: Colours by role. Pictures use the same roles, so they turn dark with the page.
-STYLE = """
-:root {
-  --ground: #ffffff; --ink: #16191d; --faint: #57606a; --line: #d0d7de; --soft: #f3f5f7;
-  --stream: #848d97; --shade: #8c959faa;
-  --blue: #0072B2; --good: #00664b; --fair: #7a5200; --bad: #a33c00;
-  color-scheme: light dark;
-}
-@media (prefers-color-scheme: dark) {
-  :root {
-    --ground: #14171a; --ink: #e8eaed; --faint: #a2abb5; --line: #3a424b; --soft: #1e2328;
-    --stream: #7d8590; --shade: #7d8590aa;
-    --blue: #56B4E9; --good: #3fcf9f; --fair: #e9b44c; --bad: #ff9a5c;
-  }
-}
+STYLE = (
+    _COLOURS
+    + """
 * { box-sizing: border-box; }
 html { -webkit-text-size-adjust: 100%; scroll-behavior: smooth; }
 body {
@@ -68,6 +64,9 @@ figure svg { display: block; max-width: 100%; height: auto; }
 figcaption { max-width: 44rem; margin-top: 0.25rem; }
 details { margin: 0.5rem 0 1rem; }
 summary { cursor: pointer; }
+.fields { display: grid; grid-template-columns: max-content 1fr; gap: 0.15rem 1rem;
+          margin: 0.75rem 0; }
+.fields dt { color: var(--faint); } .fields dd { margin: 0; }
 .note { background: var(--soft); border-left: 4px solid var(--line); padding: 0.5rem 0.75rem; }
 .note.good { border-color: var(--good); } .note.fair { border-color: var(--fair); }
 .note.bad { border-color: var(--bad); }
@@ -85,11 +84,6 @@ footer { margin-top: 2.5rem; border-top: 1px solid var(--line); }
 }
 @media (max-width: 330px) { .tiles { grid-template-columns: 1fr; } }
 @media print {
-  :root {
-    --ground: #ffffff; --ink: #000000; --faint: #444444; --line: #bbbbbb; --soft: #f3f3f3;
-    --stream: #777777; --shade: transparent;
-    --blue: #005a8c; --good: #00664b; --fair: #7a5200; --bad: #a33c00;
-  }
   body { max-width: none; padding: 0; font-size: 10pt; }
   nav { display: none; }
   .wide { display: block; } .narrow { display: none; }
@@ -103,3 +97,4 @@ footer { margin-top: 2.5rem; border-top: 1px solid var(--line); }
   h2 { break-after: avoid; } figure, tr, .tiles, .note { break-inside: avoid; }
 }
 """
+)

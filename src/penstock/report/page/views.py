@@ -13,8 +13,10 @@ from penstock.report.page.html import to_html
 from penstock.report.page.json_view import to_dict
 from penstock.report.page.latex import to_latex
 from penstock.report.page.markdown import to_markdown
+from penstock.report.page.terminal import to_text
 
 VIEWS: Mapping[str, Callable[[Document], str]] = {
+    "text": to_text,
     "html": to_html,
     "markdown": to_markdown,
     "json": lambda page: to_json(to_dict(page)),
@@ -23,6 +25,7 @@ VIEWS: Mapping[str, Callable[[Document], str]] = {
 }
 #: What a file's ending says about the view it should hold.
 VIEW_OF_ENDING = {
+    ".txt": "text",
     ".html": "html",
     ".htm": "html",
     ".md": "markdown",

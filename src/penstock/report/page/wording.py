@@ -4,29 +4,44 @@ from __future__ import annotations
 
 import math
 
-from penstock.planning.numbers import UNKNOWN, rate
-from penstock.report.page.document import MARKS, MEANINGS, Document, Number, Paragraph, Source, Tag
+from penstock.planning.numbers import UNKNOWN, plain, rate
+from penstock.report.page.document import (
+    MARKS,
+    MEANINGS,
+    Document,
+    Number,
+    Paragraph,
+    Source,
+    Tag,
+    TypedCell,
+)
 
 
 def shown(number: Number, *, with_unit: bool) -> str:
     """The value with its spread and the mark of its source; the unit unless a heading has it."""
     if number.value is None:
         return UNKNOWN
-    text = amount(number.value, number.unit)
+    text = amount(number.value, number.unit, number.digits)
+    if number.signed and number.value >= 0:
+        text = f"+{text}"
     if number.low is not None and number.high is not None:
-        low, high = amount(number.low, number.unit), amount(number.high, number.unit)
+        low, high = (amount(end, number.unit, number.digits) for end in (number.low, number.high))
         text += f" ({low} to {high})" if low != high else ""
+    if number.margin is not None and math.isfinite(number.margin):
+        text += f" ± {_margin(number.margin)}"
     if with_unit and number.unit:
         text += f" {number.unit}"
     return text + MARKS[number.source]
 
 
-def amount(value: float | int, unit: str = "") -> str:
+def amount(value: float | int, unit: str = "", digits: int | None = None) -> str:
     """Counts in full, percent with a decimal, everything else with four figures."""
     if isinstance(value, int):
         return f"{value:,}"
     if not math.isfinite(value):
         return UNKNOWN if math.isnan(value) else "unlimited" if value > 0 else "-unlimited"
+    if digits is not None:
+        return f"{value:,.{digits}f}"
     if value < 0:
         return f"-{amount(-value, unit)}"
     if unit == "%":
@@ -34,11 +49,16 @@ def amount(value: float | int, unit: str = "") -> str:
     return rate(value)
 
 
+def _margin(width: float) -> str:
+    """Of an uncertainty two figures say enough."""
+    return f"{width:,.0f}" if width >= 10 else plain(width, 2)
+
+
 def legend(page: Document) -> str:
     """What the marks mean; empty where there are none."""
-    told = [f"{MARKS[s]} {MEANINGS[s]}" for s in page.sources if s is not Source.RUN]
+    marks = [f"{MARKS[s]} {MEANINGS[s]}" for s in page.sources if s is not Source.RUN]
     rest = f"all other numbers are {MEANINGS[Source.RUN]}"
-    return "; ".join([*told, rest]) + "." if told else ""
+    return "; ".join([*marks, rest]) + "." if marks else ""
 
 
 def words(paragraph: Paragraph) -> str:
@@ -46,7 +66,14 @@ def words(paragraph: Paragraph) -> str:
     return "".join(part_text(part) for part in paragraph.parts)
 
 
-def part_text(part: str | Number | Tag) -> str:
+def cell_text(cell: TypedCell) -> str:
+    """A cell under a heading that has the unit."""
+    return shown(cell, with_unit=False) if isinstance(cell, Number) else part_text(cell)
+
+
+def part_text(part: TypedCell) -> str:
+    if isinstance(part, Paragraph):
+        return words(part)
     if isinstance(part, Number):
         return shown(part, with_unit=True)
     return part.text if isinstance(part, Tag) else part

@@ -17,7 +17,7 @@ from penstock.model.cluster import Cluster, Machine, MachineType
 from penstock.model.problem import Problem, build
 from penstock.model.terms import Least, Terms
 from penstock.model.topology import Component, Kind, Stream, Topology
-from penstock_bench.benchmarks.realistic import CASES, Setting, real_problem
+from penstock_bench.benchmarks.realistic import CASES, ProblemSetting, real_problem
 from penstock_bench.benchmarks.small_problems import small_problem
 from penstock_bench.contract.random_problems import FEATURES, Dice, random_problem
 from penstock_bench.generate import Size, generate
@@ -103,13 +103,13 @@ def _wide(seed: int, count: int) -> Iterator[tuple[str, Problem]]:
 def _drawn(seed: int, count: int) -> Iterator[tuple[str, Problem]]:
     """As the realistic suite, smaller: keys, memory, slots, cards and crossings in turn."""
     settings = (
-        Setting(machines=12, skew=0.8),
-        Setting(machines=14, types=3, memory=0.85, topologies=2),
-        Setting(machines=16, topologies=3, slots=2),
-        Setting(machines=12, types=3, topologies=2, nic_mbps_per_core=20.0),
-        Setting(machines=10, types=3, remote=0.15),
-        Setting(machines=16, topologies=3, slots=1),
-        Setting(machines=20, types=4, cores=(4, 8), skew=0.4, topologies=2),
+        ProblemSetting(machines=12, skew=0.8),
+        ProblemSetting(machines=14, types=3, memory=0.85, topologies=2),
+        ProblemSetting(machines=16, topologies=3, slots=2),
+        ProblemSetting(machines=12, types=3, topologies=2, nic_mbps_per_core=20.0),
+        ProblemSetting(machines=10, types=3, remote=0.15),
+        ProblemSetting(machines=16, topologies=3, slots=1),
+        ProblemSetting(machines=20, types=4, cores=(4, 8), skew=0.4, topologies=2),
     )
     for number in range(seed, seed + count):
         setting = replace(settings[number % len(settings)], weighted=number // 7 % 2 == 1)

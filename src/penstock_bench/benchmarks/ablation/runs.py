@@ -27,7 +27,7 @@ from penstock_bench.benchmarks.ablation.switches import (
     resolved,
 )
 from penstock_bench.benchmarks.ablation.worth import Run, run
-from penstock_bench.benchmarks.suite import Table
+from penstock_bench.benchmarks.suite import FigureTable
 
 #: Losses below this are rounding.
 _SAME = 1e-7
@@ -115,19 +115,19 @@ def _runs(part: Switch, ran: frozenset[tuple[str, str]]) -> bool:
 # -- tables ----------------------------------------------------------------------------------------
 
 
-def parts_table(seed: int = 0, quick: bool = False, family: str = "") -> Table:
+def parts_table(seed: int = 0, quick: bool = False, family: str = "") -> FigureTable:
     """What is lost without each part, and what it costs."""
     rows = [[name, *_cells(losses)] for name, losses in part_losses(seed, quick, family).items()]
-    return Table(f"Without each part, seed {seed}", ["part", *_COLUMNS], rows)
+    return FigureTable(f"Without each part, seed {seed}", ["part", *_COLUMNS], rows)
 
 
-def constants_table(seed: int = 0, quick: bool = False, family: str = "") -> Table:
+def constants_table(seed: int = 0, quick: bool = False, family: str = "") -> FigureTable:
     """What is lost with half and twice of each constant."""
     rows = [
         [f"{one.title} = {one.value}", title, *_cells(losses)]
         for (one, title), losses in constant_losses(seed, quick, family).items()
     ]
-    return Table(f"Each constant changed, seed {seed}", ["constant", "to", *_COLUMNS], rows)
+    return FigureTable(f"Each constant changed, seed {seed}", ["constant", "to", *_COLUMNS], rows)
 
 
 _COLUMNS = ["problems", "other plans", "mean loss", "spread", "worst", "where", "bound", "work"]
@@ -153,7 +153,7 @@ def _cells(losses: list[Loss]) -> list[str]:
     ]
 
 
-def families_table(seed: int = 0, quick: bool = False, family: str = "") -> Table:
+def families_table(seed: int = 0, quick: bool = False, family: str = "") -> FigureTable:
     """What the whole scheduler does in each family."""
     by_family: dict[str, list[Run]] = defaultdict(list)
     for planned in _planned(seed, quick, family):
@@ -170,7 +170,7 @@ def families_table(seed: int = 0, quick: bool = False, family: str = "") -> Tabl
         for name, own in by_family.items()
     ]
     columns = ["family", "problems", "mean worth", "least", "mean work", "longest"]
-    return Table(f"The problems, seed {seed}", columns, rows)
+    return FigureTable(f"The problems, seed {seed}", columns, rows)
 
 
 # -- goals -----------------------------------------------------------------------------------------

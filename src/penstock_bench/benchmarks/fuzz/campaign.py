@@ -17,15 +17,15 @@ from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from pathlib import Path
 
-from penstock_bench.benchmarks.fuzz.drawing import Case, described, draw
+from penstock_bench.benchmarks.fuzz.drawing import FuzzCase, described, draw
 from penstock_bench.benchmarks.fuzz.failures import Failures, write_case
 from penstock_bench.benchmarks.fuzz.judge import Fault, judge
 from penstock_bench.benchmarks.fuzz.minimise import minimise
 from penstock_bench.benchmarks.fuzz.originals import Files, sets_of_files
-from penstock_bench.benchmarks.fuzz.server import ENGINE, PLAIN, Limits, Outcome, Server, Way
-from penstock_bench.benchmarks.fuzz.verbs import Verb
+from penstock_bench.benchmarks.fuzz.server import ENGINE, PLAIN, CommandOutcome, Limits, Server, Way
+from penstock_bench.benchmarks.fuzz.verbs import DrawableVerb
 from penstock_bench.benchmarks.long_runs import say
-from penstock_bench.benchmarks.suite import Table
+from penstock_bench.benchmarks.suite import FigureTable
 
 #: One in so many is run as a process of its own, as users do.
 _OWN_PROCESS_EVERY = 100
@@ -44,7 +44,7 @@ class Totals:
     most_mb: dict[Way, float] = field(default_factory=dict)
     plans: int = 0
 
-    def add(self, case: Case, outcome: Outcome) -> None:
+    def add(self, case: FuzzCase, outcome: CommandOutcome) -> None:
         way = outcome.way
         self.runs[way, case.verb.name] += 1
         self.codes[way, outcome.code] += 1
@@ -113,7 +113,7 @@ class Campaign:
 
     # -- one case ------------------------------------------------------------------------------
 
-    def try_case(self, server: Server, case: Case) -> None:
+    def try_case(self, server: Server, case: FuzzCase) -> None:
         limits = ENGINE if case.starts_engine else PLAIN
         own = case.number % _OWN_PROCESS_EVERY == 0 and server.way is Way.FORK
         outcome = server.run(case, limits, own_process=own)
@@ -124,7 +124,7 @@ class Campaign:
             self._keep(server, case, faults[0], outcome, limits)
 
     def _keep(
-        self, server: Server, case: Case, fault: Fault, outcome: Outcome, limits: Limits
+        self, server: Server, case: FuzzCase, fault: Fault, outcome: CommandOutcome, limits: Limits
     ) -> None:
         is_new = self.failures.is_new(case, fault)
         place = self.failures.keep(case, fault, outcome)
@@ -135,7 +135,7 @@ class Campaign:
         if fault.kind == "hang" or self._ended.is_set():
             return  # too long to be run dozens of times more
 
-        def still_fails(smaller: Case) -> bool:
+        def still_fails(smaller: FuzzCase) -> bool:
             if self._ended.is_set():
                 return False
             again = server.run(smaller, limits)
@@ -170,7 +170,7 @@ class _Work:
         self.campaign, self.sets, self.place = campaign, sets, place
         self._numbers, self._lock = numbers, threading.Lock()
         # Spark is slow: what does not fit waits for it, and so do those who deal.
-        self._for_spark: queue.Queue[Case | None] = queue.Queue()
+        self._for_spark: queue.Queue[FuzzCase | None] = queue.Queue()
         self._dealing = campaign.jobs
 
     def threads(self) -> list[threading.Thread]:
@@ -202,10 +202,10 @@ class _Work:
                 if not self._dealing:
                     self._for_spark.put(None)
 
-    def _verbs(self, server: Server) -> tuple[Verb, ...]:
+    def _verbs(self, server: Server) -> tuple[DrawableVerb, ...]:
         return tuple(v for v in server.verbs if self.campaign.with_spark or not v.starts_spark)
 
-    def _next(self, verbs: tuple[Verb, ...]) -> Case | None:
+    def _next(self, verbs: tuple[DrawableVerb, ...]) -> FuzzCase | None:
         if self.campaign.is_ended:
             return None
         with self._lock:
@@ -244,7 +244,7 @@ def _so_far(commands: int, seed: int, hours: float | None) -> Campaign:
     return found
 
 
-def commands_run(commands: int, seed: int, hours: float | None = None) -> Table:
+def commands_run(commands: int, seed: int, hours: float | None = None) -> FigureTable:
     """How many commands ran in which way, and the most that one of them took."""
     found = _campaign(commands, seed, hours)
     totals = found.totals
@@ -259,17 +259,17 @@ def commands_run(commands: int, seed: int, hours: float | None = None) -> Table:
     columns = ["run as", "commands", "verbs", "by exit code", "most CPU", "most memory"]
     cut = ", interrupted" if found.interrupted else ""
     title = f"{totals.done:,} commands from seed {seed}{cut}; {totals.plans:,} plans checked"
-    return Table(title, columns, rows)
+    return FigureTable(title, columns, rows)
 
 
-def failures_found(commands: int, seed: int, hours: float | None = None) -> Table:
+def failures_found(commands: int, seed: int, hours: float | None = None) -> FigureTable:
     """Failures by what they look like, with the folder of the first of each."""
     found = _so_far(commands, seed, hours).failures
     rows = [
         [signature, str(count), str(found.first[signature][0])]
         for signature, count in found.counts.most_common()
     ]
-    return Table("Failures", ["what", "times", "kept in"], rows)
+    return FigureTable("Failures", ["what", "times", "kept in"], rows)
 
 
 def failures(

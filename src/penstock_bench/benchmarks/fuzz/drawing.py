@@ -18,15 +18,15 @@ from penstock_bench.benchmarks.fuzz.emit import emit
 from penstock_bench.benchmarks.fuzz.mutations import mutate_bytes, mutate_document
 from penstock_bench.benchmarks.fuzz.originals import File, Files
 from penstock_bench.benchmarks.fuzz.values import Care, value
-from penstock_bench.benchmarks.fuzz.verbs import ENDS, LIVE, USUAL, Verb
+from penstock_bench.benchmarks.fuzz.verbs import ENDS, LIVE, USUAL, DrawableVerb
 
 
 @dataclass(frozen=True)
-class Case:
+class FuzzCase:
     """A command and the files it finds."""
 
     number: int
-    verb: Verb
+    verb: DrawableVerb
     arguments: tuple[str, ...]
     files: dict[str, bytes]
     #: Names of those that are not as they were.
@@ -41,7 +41,7 @@ class Case:
         return self.verb.starts_spark or self.verb.is_of_storm or is_live
 
 
-def draw(seed: int, number: int, verbs: Sequence[Verb], sets: Sequence[Files]) -> Case:
+def draw(seed: int, number: int, verbs: Sequence[DrawableVerb], sets: Sequence[Files]) -> FuzzCase:
     """The case of this number."""
     rng = Random(f"{seed} case {number}")
     verb = rng.choices(verbs, [_weight(v) for v in verbs])[0]
@@ -60,10 +60,10 @@ def draw(seed: int, number: int, verbs: Sequence[Verb], sets: Sequence[Files]) -
     content, damaged = _content(rng, files, arguments, care)
     # The operating system takes no NUL and no lone surrogates as arguments.
     clean = tuple(a.replace("\0", "").encode("utf-8", "replace").decode() for a in arguments)
-    return Case(number, verb, clean, content, damaged, files)
+    return FuzzCase(number, verb, clean, content, damaged, files)
 
 
-def _weight(verb: Verb) -> float:
+def _weight(verb: DrawableVerb) -> float:
     """Verbs with many options have more to try; those that only refuse have little."""
     if verb.only_refused:
         return 0.3
@@ -71,7 +71,7 @@ def _weight(verb: Verb) -> float:
     return (2.0 + len(verb.parameters) ** 0.8) * (0.1 if slow else 1.0)
 
 
-def _ending(verb: Verb, arguments: list[str]) -> list[str]:
+def _ending(verb: DrawableVerb, arguments: list[str]) -> list[str]:
     found: list[str] = []
     for what, ends in ENDS.items():
         name, _, option = what.partition(" ")
@@ -80,7 +80,7 @@ def _ending(verb: Verb, arguments: list[str]) -> list[str]:
     return found
 
 
-def _arguments(rng: Random, verb: Verb, files: Files, care: Care) -> list[str]:
+def _arguments(rng: Random, verb: DrawableVerb, files: Files, care: Care) -> list[str]:
     found: list[str] = []
     for parameter in verb.parameters:
         if not parameter.is_argument or (care is Care.NONE and rng.random() < 0.05):
@@ -94,7 +94,7 @@ def _arguments(rng: Random, verb: Verb, files: Files, care: Care) -> list[str]:
 
 
 def _options(
-    rng: Random, verb: Verb, files: Files, care: Care, *, has_arguments: bool = False
+    rng: Random, verb: DrawableVerb, files: Files, care: Care, *, has_arguments: bool = False
 ) -> list[str]:
     found: list[str] = []
     often = rng.choice([0.05, 0.1, 0.2] if care is Care.MUCH else [0.05, 0.15, 0.4])
@@ -209,7 +209,7 @@ def _other_columns(rng: Random, data: bytes) -> bytes:
     return sink.getvalue()
 
 
-def described(case: Case) -> str:
+def described(case: FuzzCase) -> str:
     """The command as one may type it."""
     plain = [a if a.isprintable() else json.dumps(a) for a in case.arguments]
     return f"penstock {shlex.join(plain)}"

@@ -10,9 +10,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from penstock_bench.benchmarks.fuzz.drawing import Case, described
+from penstock_bench.benchmarks.fuzz.drawing import FuzzCase, described
 from penstock_bench.benchmarks.fuzz.judge import Fault
-from penstock_bench.benchmarks.fuzz.server import Outcome
+from penstock_bench.benchmarks.fuzz.server import CommandOutcome
 
 #: Of failures that look alike.
 _MOST_KEPT = 3
@@ -30,7 +30,7 @@ class Failures:
     first: dict[str, tuple[Path, str]] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def keep(self, case: Case, fault: Fault, outcome: Outcome) -> Path | None:
+    def keep(self, case: FuzzCase, fault: Fault, outcome: CommandOutcome) -> Path | None:
         """The folder of this failure; none where enough like it are kept."""
         signature = f"{case.verb.name}: {fault.signature}"
         with self.lock:
@@ -44,12 +44,14 @@ class Failures:
         write_case(place, case, fault, outcome, self.seed)
         return place
 
-    def is_new(self, case: Case, fault: Fault) -> bool:
+    def is_new(self, case: FuzzCase, fault: Fault) -> bool:
         with self.lock:
             return not self.counts[f"{case.verb.name}: {fault.signature}"]
 
 
-def write_case(place: Path, case: Case, fault: Fault, outcome: Outcome, seed: int) -> None:
+def write_case(
+    place: Path, case: FuzzCase, fault: Fault, outcome: CommandOutcome, seed: int
+) -> None:
     """Everything that is needed to see the failure again: ``sh command.sh`` in the folder."""
     shutil.rmtree(place, ignore_errors=True)
     for name, data in case.files.items():

@@ -13,8 +13,8 @@ from penstock import errors
 from penstock.errors import PenstockError
 from penstock.files.store import load
 from penstock.model.plan import Plan
-from penstock_bench.benchmarks.fuzz.drawing import Case
-from penstock_bench.benchmarks.fuzz.server import Limits, Outcome
+from penstock_bench.benchmarks.fuzz.drawing import FuzzCase
+from penstock_bench.benchmarks.fuzz.server import CommandOutcome, Limits
 from penstock_bench.contract.plan_check import plan_faults
 
 #: Documented; 70 is our bug, and nothing interrupts or terminates a command here.
@@ -51,7 +51,7 @@ class Fault:
         return f"{self.kind}: {re.sub(r'[0-9][0-9.,e+-]*', '#', self.seen)[:160]}"
 
 
-def judge(case: Case, outcome: Outcome, limits: Limits, place: Path) -> list[Fault]:
+def judge(case: FuzzCase, outcome: CommandOutcome, limits: Limits, place: Path) -> list[Fault]:
     """Everything that is wrong; the first is what the others come from, mostly."""
     ended = list(_ending(outcome, limits))
     if ended:
@@ -59,7 +59,7 @@ def judge(case: Case, outcome: Outcome, limits: Limits, place: Path) -> list[Fau
     return [*_said(case, outcome), *_files(case, outcome, place)]
 
 
-def _ending(outcome: Outcome, limits: Limits) -> Iterator[Fault]:
+def _ending(outcome: CommandOutcome, limits: Limits) -> Iterator[Fault]:
     last = _last_line(outcome.stderr)
     for words, what in _WORDS:
         if words in outcome.stderr:
@@ -79,7 +79,7 @@ def _ending(outcome: Outcome, limits: Limits) -> Iterator[Fault]:
         yield Fault("fails without a word", f"exit {outcome.code}")
 
 
-def _said(case: Case, outcome: Outcome) -> Iterator[Fault]:
+def _said(case: FuzzCase, outcome: CommandOutcome) -> Iterator[Fault]:
     for name, text in (("stdout", outcome.stdout), ("stderr", outcome.stderr)):
         if found := _CONTROL.search(text):
             yield Fault(f"control character on {name}", f"{_around(text, found.start())}")
@@ -90,7 +90,7 @@ def _said(case: Case, outcome: Outcome) -> Iterator[Fault]:
         yield Fault("not a number on stdout", _around(outcome.stdout, found.start()))
 
 
-def _files(case: Case, outcome: Outcome, place: Path) -> Iterator[Fault]:
+def _files(case: FuzzCase, outcome: CommandOutcome, place: Path) -> Iterator[Fault]:
     for name in outcome.written:
         path = place / name
         if name.startswith(".."):
@@ -105,7 +105,7 @@ def _files(case: Case, outcome: Outcome, place: Path) -> Iterator[Fault]:
                 yield Fault(f"not a number in {path.suffix}", _around(text, found.start()))
 
 
-def _makes_plans(case: Case) -> bool:
+def _makes_plans(case: FuzzCase) -> bool:
     """Not what shows a plan as it was given, right or wrong."""
     return case.verb.name != "show"
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from penstock_bench.benchmarks.fuzz.drawing import Case, written
+from penstock_bench.benchmarks.fuzz.drawing import FuzzCase, written
 
 #: Says whether a case still fails in the same way.
-StillFails = Callable[[Case], bool]
+StillFails = Callable[[FuzzCase], bool]
 _MOST_RUNS = 60
 
 
-def minimise(case: Case, still_fails: StillFails) -> Case:
+def minimise(case: FuzzCase, still_fails: StillFails) -> FuzzCase:
     """The smallest case found in a few dozen runs."""
     runs = 0
 
-    def fails(smaller: Case) -> bool:
+    def fails(smaller: FuzzCase) -> bool:
         nonlocal runs
         runs += 1
         return runs <= _MOST_RUNS and still_fails(smaller)
@@ -26,7 +26,9 @@ def minimise(case: Case, still_fails: StillFails) -> Case:
     return _fewer_bytes(case, fails)
 
 
-def _smallest(case: Case, smaller: Callable[[Case], Iterator[Case]], fails: StillFails) -> Case:
+def _smallest(
+    case: FuzzCase, smaller: Callable[[FuzzCase], Iterator[FuzzCase]], fails: StillFails
+) -> FuzzCase:
     """Take whatever is smaller and still fails, until nothing is."""
     while True:
         found = next((other for other in smaller(case) if fails(other)), None)
@@ -35,27 +37,27 @@ def _smallest(case: Case, smaller: Callable[[Case], Iterator[Case]], fails: Stil
         case = found
 
 
-def _fewer_damaged(case: Case) -> Iterator[Case]:
+def _fewer_damaged(case: FuzzCase) -> Iterator[FuzzCase]:
     for name in case.damaged:
         files = case.files | {name: written(case.originals[name], name)}
         yield replace(case, files=files, damaged=tuple(n for n in case.damaged if n != name))
 
 
-def _fewer_arguments(case: Case) -> Iterator[Case]:
+def _fewer_arguments(case: FuzzCase) -> Iterator[FuzzCase]:
     words = len(case.verb.words)
     for size in (2, 1):
         for at in range(words, len(case.arguments) - size + 1):
             yield replace(case, arguments=case.arguments[:at] + case.arguments[at + size :])
 
 
-def _fewer_files(case: Case) -> Iterator[Case]:
+def _fewer_files(case: FuzzCase) -> Iterator[FuzzCase]:
     """Without all the files that no argument names; they may name each other, so try."""
     named = {n for n in case.files if any(n in a or a in n for a in case.arguments[1:])}
     if len(named) < len(case.files):
         yield replace(case, files={n: d for n, d in case.files.items() if n in named})
 
 
-def _fewer_bytes(case: Case, fails: StillFails) -> Case:
+def _fewer_bytes(case: FuzzCase, fails: StillFails) -> FuzzCase:
     """Without a half, a quarter and so on of the lines of a damaged file."""
     for name in case.damaged:
         size = len(case.files.get(name, b"").splitlines()) // 2

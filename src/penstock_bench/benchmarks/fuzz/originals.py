@@ -25,7 +25,7 @@ from penstock.files.store import load, to_dict
 from penstock.files.writer import fingerprint
 from penstock.model.plan import Plan
 from penstock.model.problem import Problem, build
-from penstock.report.simulation_remarks import simulation_remarks
+from penstock.report.pages.simulation_remarks import simulation_remarks
 from penstock.schedulers.base import Budget
 from penstock_bench.benchmarks.fuzz.storm_files import (
     FLUX,
@@ -35,7 +35,7 @@ from penstock_bench.benchmarks.fuzz.storm_files import (
     REST,
     STORM_YAML,
 )
-from penstock_bench.benchmarks.realistic import Setting, real_problem
+from penstock_bench.benchmarks.realistic import ProblemSetting, real_problem
 from penstock_bench.contract.random_problems import FEATURES, Dice, random_problem
 from penstock_bench.generate import Size, generate
 
@@ -79,7 +79,7 @@ def _problems(seed: int, random_problems: int) -> Iterator[Problem]:
         yield random_problem(Dice(rng.randrange(2**32), features, 2, 4, 3, 5))
     made = generate(Size(5, 6, 2, topologies=2, mixed_groupings=True, memory=True), seed)
     yield build(made.topologies, made.cluster, made.profile)
-    yield real_problem(Setting(machines=6, types=2, topologies=2, skew=0.9, keys=5000), seed)
+    yield real_problem(ProblemSetting(machines=6, types=2, topologies=2, skew=0.9, keys=5000), seed)
 
 
 def _files_of(problem: Problem, rng: Random) -> Files:

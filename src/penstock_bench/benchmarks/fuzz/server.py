@@ -17,8 +17,8 @@ from types import TracebackType
 from typing import Any
 
 from penstock.errors import PenstockError
-from penstock_bench.benchmarks.fuzz.drawing import Case
-from penstock_bench.benchmarks.fuzz.verbs import Verb, verbs_from
+from penstock_bench.benchmarks.fuzz.drawing import FuzzCase
+from penstock_bench.benchmarks.fuzz.verbs import DrawableVerb, verbs_from
 
 
 class Way(StrEnum):
@@ -52,7 +52,7 @@ _SPARK_STARTS_WITHIN_S = 120.0
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CommandOutcome:
     """What a command did."""
 
     way: Way
@@ -75,7 +75,7 @@ class Server:
         self.folder = folder
         self.way = way
         self._process: subprocess.Popen[str] | None = None
-        self.verbs: tuple[Verb, ...] = ()
+        self.verbs: tuple[DrawableVerb, ...] = ()
         for name in ("case", "home"):
             (folder / name).mkdir(parents=True, exist_ok=True)
 
@@ -123,7 +123,7 @@ class Server:
         quiet = {"OPENBLAS_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "NO_COLOR": "1"}
         return dict.fromkeys(names, home) | quiet | {"XDG_CACHE_HOME": cache}
 
-    def run(self, case: Case, limits: Limits, *, own_process: bool = False) -> Outcome:
+    def run(self, case: FuzzCase, limits: Limits, *, own_process: bool = False) -> CommandOutcome:
         """Run a case in an empty folder but for its files."""
         place = self._lay_out(case)
         before = _contents(place)
@@ -146,7 +146,7 @@ class Server:
         out, err = (_read(self.folder / name) for name in ("stdout", "stderr"))
         after = _contents(place)
         changed = tuple(sorted(n for n, what in after.items() if before.get(n) != what))
-        return Outcome(
+        return CommandOutcome(
             way, told["code"], told["late"], told["seconds"], told["cpu_s"], memory, out, err,
             changed,
         )  # fmt: skip
@@ -156,7 +156,7 @@ class Server:
         """Where the files of the last case are."""
         return self.folder / "case" / "here"
 
-    def _lay_out(self, case: Case) -> Path:
+    def _lay_out(self, case: FuzzCase) -> Path:
         place = self.place
         for old in (self.folder / "case").iterdir():
             shutil.rmtree(old, ignore_errors=True)

@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 
 from penstock_bench.benchmarks.fuzz.originals import Files
-from penstock_bench.benchmarks.fuzz.verbs import Parameter, Verb
+from penstock_bench.benchmarks.fuzz.verbs import DrawableVerb, OptionParameter
 
 
 class Care(Enum):
@@ -128,7 +128,9 @@ _JUNK = (
 )
 
 
-def value(rng: Random, verb: Verb, parameter: Parameter, files: Files, care: Care) -> str:
+def value(
+    rng: Random, verb: DrawableVerb, parameter: OptionParameter, files: Files, care: Care
+) -> str:
     """A value for a parameter of a verb."""
     name = parameter.name
     if rng.random() < {Care.MUCH: 0.0, Care.SOME: 0.02, Care.NONE: 0.15}[care]:
@@ -181,7 +183,7 @@ def _meant(rng: Random, name: str, files: Files) -> str:
     return form
 
 
-def _number(rng: Random, parameter: Parameter, care: Care) -> str:
+def _number(rng: Random, parameter: OptionParameter, care: Care) -> str:
     """Mostly something that is allowed, and small: work that was asked for is no hang."""
     if rng.random() < {Care.MUCH: 0.97, Care.SOME: 0.8, Care.NONE: 0.5}[care]:
         least = max(parameter.least or 0, 0)

@@ -33,7 +33,7 @@ ENDS = {
 
 
 @dataclass(frozen=True)
-class Parameter:
+class OptionParameter:
     """An argument or an option of a verb."""
 
     name: str
@@ -53,9 +53,9 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Verb:
+class DrawableVerb:
     words: tuple[str, ...]
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[OptionParameter, ...]
 
     @property
     def name(self) -> str:
@@ -74,15 +74,15 @@ class Verb:
         return self.name in ONLY_REFUSED
 
 
-def verbs_from(told: Iterable[dict[str, Any]]) -> tuple[Verb, ...]:
+def verbs_from(told: Iterable[dict[str, Any]]) -> tuple[DrawableVerb, ...]:
     """What the fork server tells on its first line."""
     return tuple(
-        Verb(tuple(verb["words"]), tuple(_parameter(p) for p in verb["parameters"]))
+        DrawableVerb(tuple(verb["words"]), tuple(_parameter(p) for p in verb["parameters"]))
         for verb in told
     )
 
 
-def _parameter(told: dict[str, Any]) -> Parameter:
-    return Parameter(
+def _parameter(told: dict[str, Any]) -> OptionParameter:
+    return OptionParameter(
         **{**told, "options": tuple(told["options"]), "choices": tuple(told["choices"])}
     )
