@@ -13,14 +13,14 @@ from penstock.evaluate.limits import violations
 from penstock.model.arrays import IntMatrix
 from penstock.schedulers.base import Budget
 from penstock.schedulers.penstock.manycore.one_slot import divided, has_one_slot_each
-from penstock.schedulers.penstock.manycore.packing import Load, MachineFillings
+from penstock.schedulers.penstock.manycore.packing import MachineFillings, TypeLoad
 from penstock.schedulers.penstock.manycore.parts import PartsProgramme
 from penstock_bench.benchmarks.realistic import Setting, real_problem
 
 
 def packed(takes, number, machines, *, room=(100.0, 100.0), slots=4.0, topology=None) -> IntMatrix:
     groups = len(takes)
-    load = Load(
+    load = TypeLoad(
         takes=np.array(takes, dtype=np.float64),
         worker=np.array([0.0, 10.0]),
         room=np.array(room),

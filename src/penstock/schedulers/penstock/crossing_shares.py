@@ -34,12 +34,12 @@ def shares_for_crossings(problem: Problem, placement: Placement) -> Placement:
     before = capacity(problem, placement).scale
     if not (0 < before < np.inf):
         return placement
-    ground = _Ground.of(problem, placement)
-    parts, trust = ground.parts, _TRUST
-    least = ground.time(parts)
+    aggregate = _CrossingGroups.of(problem, placement)
+    parts, trust = aggregate.parts, _TRUST
+    least = aggregate.time(parts)
     for _ in range(_STEPS):
-        moved = ground.step(parts, trust)
-        time = np.inf if moved is None else ground.time(moved)
+        moved = aggregate.step(parts, trust)
+        time = np.inf if moved is None else aggregate.time(moved)
         if moved is not None and time < least:
             enough = time > least * _BETTER
             parts, least = moved, time
@@ -49,7 +49,7 @@ def shares_for_crossings(problem: Problem, placement: Placement) -> Placement:
             trust /= 4
             if trust < _LEAST_TRUST:
                 break
-    made = ground.placed(parts)
+    made = aggregate.placed(parts)
     if capacity(problem, made).scale <= before:
         return placement
     idle = made.share == 0.0
@@ -62,7 +62,7 @@ def shares_for_crossings(problem: Problem, placement: Placement) -> Placement:
 
 
 @dataclass(frozen=True)
-class _Ground:
+class _CrossingGroups:
     """A plan's machines in groups. G groups, C components; parts are of one machine."""
 
     placement: Placement
@@ -83,7 +83,7 @@ class _Ground:
     fed: IntVector
 
     @classmethod
-    def of(cls, problem: Problem, placement: Placement) -> _Ground:
+    def of(cls, problem: Problem, placement: Placement) -> _CrossingGroups:
         judged = capacity(problem, placement)
         table = held_table(problem, placement)
         visits = problem.visits

@@ -34,7 +34,7 @@ _OFFERS = 3
 _SHRINK = (0.995, 0.99, 0.98, 0.97, 0.95, 0.9, 0.8, 0.6, 0.3)
 
 #: A scale, the options of each component, and the programme's solution for them.
-Relaxed = tuple[float, list[list[SizeClasses]], TypeSolution]
+CountSolution = tuple[float, list[list[SizeClasses]], TypeSolution]
 
 
 class CountSearch:
@@ -54,7 +54,7 @@ class CountSearch:
         self.reserved_mb = reserved_mb
         self._most_rounds = self.rounds + _MOST_SOLVED
 
-    def run(self, at_most: float = np.inf) -> Relaxed | None:
+    def run(self, at_most: float = np.inf) -> CountSolution | None:
         """A number of instances for each component, and the programme's solution for them."""
         mixed = self._relax(None, min(self.bound.scale, at_most), at_most)
         if mixed is None:
@@ -77,7 +77,7 @@ class CountSearch:
 
     def _lift(
         self, scale: float, options: list[list[SizeClasses]], solution: TypeSolution
-    ) -> Relaxed | None:
+    ) -> CountSolution | None:
         """Where a thread limits and machines have room: more instances of what is limited."""
         step = min(1.0 / max(solution.fill, 0.5) - 1.0, _LONGEST_STEP)
         while step > CLOSE * 5:
@@ -103,7 +103,7 @@ class CountSearch:
 
     def _varied(
         self, scale: float, options: list[list[SizeClasses]], solution: TypeSolution
-    ) -> Relaxed | None:
+    ) -> CountSolution | None:
         better = self._vary(scale, options, solution)
         return None if better is None else self._relax(better, scale)
 
@@ -169,7 +169,7 @@ class CountSearch:
 
     def _relax(
         self, chosen: list[list[SizeClasses]] | None, start: float, at_most: float = np.inf
-    ) -> Relaxed | None:
+    ) -> CountSolution | None:
         """The largest scale at which the programme has room, its options and solution."""
         top = min(self.options.highest_scale(chosen) * (1.0 - 1e-9), at_most)
         low, high = 0.0, np.inf

@@ -12,7 +12,7 @@ import numpy as np
 from penstock.evaluate.division import hottest_buckets
 from penstock.model.arrays import FloatVector, IntVector
 from penstock.model.problem import UNLIMITED
-from penstock.schedulers.penstock.ground import cannot_divide
+from penstock.schedulers.penstock.aggregate import cannot_divide
 from penstock.schedulers.penstock.manycore.costs import Costs
 from penstock.schedulers.penstock.manycore.sizes import SizeClasses, size_classes
 

@@ -27,7 +27,7 @@ _MOST_TARGETS = 10
 _BETTER = 1.0 + 1e-9
 
 
-def touch_up(
+def local_search(
     problem: Problem,
     placement: Placement,
     evaluations: int,
@@ -60,7 +60,7 @@ def touch_up(
     return best
 
 
-def kick(problem: Problem, placement: Placement, rng: np.random.Generator) -> Placement:
+def perturb(problem: Problem, placement: Placement, rng: np.random.Generator) -> Placement:
     """The plan with a few instances elsewhere, one more or one less, to start from anew."""
     table = held_table(problem, placement)
     machines, components = table.shape
