@@ -70,11 +70,7 @@ PARTS: tuple[Switch, ...] = (
         lambda self, options, solution, scale: self._place(options, solution, scale),
     ),
     Switch("many-core: recount", "manycore.search:recounted", _first),
-    Switch(
-        "many-core: refine",
-        "manycore.search:ManyCoreSearch._refined",
-        _second,
-    ),
+    Switch("many-core: refine", "manycore.search:ManyCoreSearch._refine", _nothing),
     Switch("many-core: parts", "manycore.parts:PartsProgramme.movement_binds", _no),
     Switch("many-core: one slot", "manycore.one_slot:has_one_slot_each", _no),
     Switch("many-core: shares", "manycore.search:fit_shares", _second),
