@@ -213,10 +213,10 @@ def groups_of(aggregate: AggregateProblem, placement: Placement) -> MachineGroup
     table = held_table(aggregate.problem, placement)
     kind = np.searchsorted(aggregate.kinds, aggregate.problem.cluster.type_of)
     used = table.any(axis=1)
-    found, number = np.unique(
+    patterns, number = np.unique(
         np.column_stack([kind[used], table[used]]), axis=0, return_counts=True
     )
-    return MachineGroups(found[:, 0], number.astype(np.int64), found[:, 1:].astype(np.int64))
+    return MachineGroups(patterns[:, 0], number.astype(np.int64), patterns[:, 1:].astype(np.int64))
 
 
 def cannot_divide(problem: Problem) -> BoolVector:

@@ -233,8 +233,10 @@ class ColumnSearch:
         """Round the relaxation down and pack what is missing by itself."""
         number = np.floor(machines + 1e-9).astype(np.int64)
         used = number > 0
-        kept = MachineGroups(self.pool.kind[used], number[used], self.pool.counts[used])
-        rest = Remainder(self.aggregate, self.sizes.each, self.sizes.points, self._rents, kept)
+        whole_part = MachineGroups(self.pool.kind[used], number[used], self.pool.counts[used])
+        rest = Remainder(
+            self.aggregate, self.sizes.each, self.sizes.points, self._rents, whole_part
+        )
         groups = rest.pack(value)
         if groups is not None:
             self._keep(groups)

@@ -29,11 +29,11 @@ def lay_out(aggregate: AggregateProblem, rate: FloatMatrix) -> MachineGroups | N
     low, high, best = 0.0, 1.0, None
     for _ in range(_STEPS):
         middle = 0.5 * (low + high)
-        found = _all_kinds(aggregate, points * middle, must)
-        if found is None:
+        groups = _all_kinds(aggregate, points * middle, must)
+        if groups is None:
             high = middle
         else:
-            low, best = middle, found
+            low, best = middle, groups
     return best
 
 

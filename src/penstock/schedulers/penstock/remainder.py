@@ -28,12 +28,12 @@ class Remainder:
     points: FloatMatrix
     #: Price of a machine of each kind, shape (K,).
     rents: FloatVector
-    kept: MachineGroups
+    whole_part: MachineGroups
 
     def pack(self, most: float) -> MachineGroups | None:
         """The best whole plan up to the scale ``most`` (in units of the bound)."""
         left = self.aggregate.machines - np.bincount(
-            self.kept.kind, self.kept.machines, minlength=len(self.aggregate.kinds)
+            self.whole_part.kind, self.whole_part.machines, minlength=len(self.aggregate.kinds)
         )
         kind = np.repeat(np.arange(len(left)), np.maximum(left, 0).astype(np.int64))
         low, high, best = 0.9 * most, most, None
@@ -51,7 +51,7 @@ class Remainder:
         wanted = self.aggregate.visits * self.aggregate.bound * scale
         number = np.divide(wanted, self.sizes, out=np.ones(len(wanted)), where=self.sizes > 0)
         number = np.maximum(np.ceil(number - 1e-9), 1.0)
-        return np.maximum(number - self.kept.totals, 0.0).astype(np.int64)
+        return np.maximum(number - self.whole_part.totals, 0.0).astype(np.int64)
 
     def _fill(self, kind: IntVector, missing: IntVector) -> IntMatrix | None:
         """Instances on each machine that is left, shape (machines, C); ``None`` if not all fit."""
@@ -89,7 +89,7 @@ class Remainder:
     def _joined(self, kind: IntVector, table: IntMatrix) -> MachineGroups:
         used = table.any(axis=1)
         return MachineGroups(
-            np.concatenate([self.kept.kind, kind[used]]),
-            np.concatenate([self.kept.machines, np.ones(int(used.sum()), dtype=np.int64)]),
-            np.concatenate([self.kept.counts, table[used]]),
+            np.concatenate([self.whole_part.kind, kind[used]]),
+            np.concatenate([self.whole_part.machines, np.ones(int(used.sum()), dtype=np.int64)]),
+            np.concatenate([self.whole_part.counts, table[used]]),
         )

@@ -134,10 +134,10 @@ class PenstockScheduler:
         says_what_is_left: bool = True,
     ) -> Outcome:
         """The highest rate, whatever it takes."""
-        found = upper_bound(problem)
-        run = _PlanSearch(problem, found, budget, rng, self)
+        general_bound = upper_bound(problem)
+        run = _PlanSearch(problem, general_bound, budget, rng, self)
         run.ask_others()
-        if 0 < found.scale < np.inf:
+        if 0 < general_bound.scale < np.inf:
             run.search()
         run.fall_back_on_others()
         if says_what_is_left:
@@ -151,16 +151,21 @@ class _PlanSearch:
     def __init__(
         self,
         problem: Problem,
-        found: Bound,
+        general_bound: Bound,
         budget: Budget,
         rng: np.random.Generator,
         settings: PenstockScheduler,
     ) -> None:
-        self.problem, self.found, self.budget, self.rng = problem, found, budget, rng
+        self.problem, self.general_bound, self.budget, self.rng = (
+            problem,
+            general_bound,
+            budget,
+            rng,
+        )
         self.settings = settings
         self.best: Placement | None = None
         self.best_scale = -1.0
-        self.bound, self.kind = found.scale, found.kind
+        self.bound, self.kind = general_bound.scale, general_bound.kind
         self.rounds = 0
         self.interrupted = False
         #: The many-core search ended because it no longer paid.
@@ -186,7 +191,7 @@ class _PlanSearch:
                 self.offer(placement)
 
     def search(self) -> None:
-        aggregate = AggregateProblem.of(self.problem, self.found.scale)
+        aggregate = AggregateProblem.of(self.problem, self.general_bound.scale)
         crosses, weighs = self.problem.has_remote_cost, allows_shares(self.problem)
         if len(self.problem.cluster.machines) <= _FEW_MACHINES and (
             is_many_core(self.problem) or not patterns_suffice(self.problem)
@@ -225,12 +230,14 @@ class _PlanSearch:
         problem = self.problem
         if has_one_slot_each(problem):
             problem = divided(problem) or problem
-        found = self.found if problem is self.problem else upper_bound(problem)
+        general_bound = self.general_bound if problem is self.problem else upper_bound(problem)
         for weighted in (True, False) if self.problem.weighted else (False,):
             if self.best_scale >= self.bound * _CLOSE_ENOUGH:
                 return
             before = self.rounds
-            search = ManyCoreSearch(problem, found, self.budget, self.offer, weighted=weighted)
+            search = ManyCoreSearch(
+                problem, general_bound, self.budget, self.offer, weighted=weighted
+            )
             search.run()
             self.rounds = before + search.rounds
 
@@ -252,7 +259,9 @@ class _PlanSearch:
             effort = SearchEffort.on(int(aggregate.machines.sum()))
             search = SizeSearch(MasterProblem(aggregate, counts), effort, self.budget, self.rng)
         elif aggregate.given is None:
-            search = ColumnSearch(aggregate, self.found.ideal_rate[:, aggregate.kinds], self.budget)
+            search = ColumnSearch(
+                aggregate, self.general_bound.ideal_rate[:, aggregate.kinds], self.budget
+            )
         else:
             return  # counts laid down, and too many patterns to list
         if self.best is not None:
@@ -275,9 +284,9 @@ class _PlanSearch:
         search.look_around(self.budget)
         search.run(self.budget)
         self.rounds += search.rounds
-        found = search.outcome()
-        self.offer(found.placement)
-        bound = found.bound_scale
+        outcome = search.outcome()
+        self.offer(outcome.placement)
+        bound = outcome.bound_scale
         if bound is None or bound >= self.bound or allows_shares(problem):
             return  # what it proves holds for even shares only
         if most_on_a_machine(problem) <= _EXACT_PER_MACHINE:
@@ -316,18 +325,18 @@ class _PlanSearch:
         self.rounds += 1
         solved = plan_weighted(
             aggregate,
-            self.found,
+            self.general_bound,
             starts,
             self.settings.nodes,
             exact=not self.budget.spent(self.rounds),
             seconds=self.budget.seconds_left,
         )
-        made = None
+        with_shares = None
         if solved.plan is not None:
-            made = placement_of_groups(aggregate, solved.plan.groups, solved.plan.shares)
-            self.offer(made)
+            with_shares = placement_of_groups(aggregate, solved.plan.groups, solved.plan.shares)
+            self.offer(with_shares)
         if self.problem.has_remote_cost:
-            for placement in (before, made, *self.starts):
+            for placement in (before, with_shares, *self.starts):
                 if placement is not None:
                     self.offer(shares_for_crossings(self.problem, placement))
         if proves and solved.bound < self.bound:

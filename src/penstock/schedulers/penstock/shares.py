@@ -62,14 +62,14 @@ def best_shares(problem: Problem, placement: Placement) -> Placement:
     table = held_table(problem, placement)
     kind = np.searchsorted(aggregate.kinds, problem.cluster.type_of)
     rows = np.column_stack([kind, table])
-    found, group, number = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
-    groups = MachineGroups(found[:, 0], number.astype(np.int64), found[:, 1:])
+    patterns, group, number = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
+    groups = MachineGroups(patterns[:, 0], number.astype(np.int64), patterns[:, 1:])
     solved = shares_of_groups(aggregate, groups, may_drop=False)
     if solved is None:
         return placement
     shares = solved.shares[group.reshape(-1)[placement.machine], placement.component]
-    made = Placement.of(placement.component, placement.machine, placement.slot, shares)
-    return made if capacity(problem, made).scale > before else placement
+    plan = Placement.of(placement.component, placement.machine, placement.slot, shares)
+    return plan if capacity(problem, plan).scale > before else placement
 
 
 def _divide(aggregate: AggregateProblem, groups: MachineGroups) -> ShareSolution | None:

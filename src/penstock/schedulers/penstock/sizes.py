@@ -124,10 +124,10 @@ class SizeSearch:
         for _ in range(self.effort.steps_per_whole_plan * whole_plans):
             if self.groups is None or tried >= whole_plans or self._spent():
                 return
-            found = self._value(self._step(), self.scale * _PROMISE)
-            if found is not None:
+            relaxation = self._value(self._step(), self.scale * _PROMISE)
+            if relaxation is not None:
                 tried += 1
-                self._make_whole(found)
+                self._make_whole(relaxation)
 
     def _climb(self) -> Relaxation | None:
         """Climb on the relaxation's value from the best of some random sizes."""
@@ -151,18 +151,18 @@ class SizeSearch:
                 self._prices.insert(0, self._prices.pop(i))  # likely to serve again
                 return None
         self._programmes += 1
-        found = self.master.relax(sizes, fits)
-        if found is None:
+        relaxation = self.master.relax(sizes, fits)
+        if relaxation is None:
             return None
-        self._prices.insert(0, found.prices)
+        self._prices.insert(0, relaxation.prices)
         del self._prices[_MOST_PRICES:]
-        return found if found.value > more_than else None
+        return relaxation if relaxation.value > more_than else None
 
-    def _make_whole(self, found: Relaxation) -> None:
-        if found.value > self.scale:
-            groups = self.master.whole(found.columns, self.scale, self.effort.nodes, _GAP)
+    def _make_whole(self, relaxation: Relaxation) -> None:
+        if relaxation.value > self.scale:
+            groups = self.master.whole(relaxation.columns, self.scale, self.effort.nodes, _GAP)
             if groups is not None:
-                self._keep(groups, found.columns.sizes)
+                self._keep(groups, relaxation.columns.sizes)
 
     def _keep(self, groups: MachineGroups, sizes: FloatVector | None) -> None:
         scale = even_scale(self.aggregate, groups) / self.aggregate.bound

@@ -40,7 +40,7 @@ class WeightedSolution:
 
 def plan_weighted(
     aggregate: AggregateProblem,
-    found: Bound,
+    general_bound: Bound,
     starts: list[MachineGroups],
     nodes: int,
     *,
@@ -52,8 +52,8 @@ def plan_weighted(
     bound, kind = aggregate.bound, KIND
     if exact:
         bound, kind = bound_by_whole_instances(aggregate, effort), KIND_WHOLE
-    laid = lay_out(aggregate, found.ideal_rate[:, aggregate.kinds])
-    candidates = [*starts, *([] if laid is None else [laid])]
+    layout = lay_out(aggregate, general_bound.ideal_rate[:, aggregate.kinds])
+    candidates = [*starts, *([] if layout is None else [layout])]
     plans = [
         plan for groups in candidates if (plan := shares_of_groups(aggregate, groups)) is not None
     ]

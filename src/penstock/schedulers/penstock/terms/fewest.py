@@ -118,12 +118,12 @@ def carry_with_least(
             continue
         tried.add(tuple(number))
         sub = Restricted.to(problem, _first_of_each(problem, number), problem.terms)
-        found = search(sub.problem).placement
-        if found is None:
+        plan = search(sub.problem).placement
+        if plan is None:
             continue
-        reached = capacity(sub.problem, found).scale
+        reached = capacity(sub.problem, plan).scale
         if reached >= scale * _ENOUGH:
-            placement = sub.back(found)
+            placement = sub.back(plan)
             here = amount(problem, placement, what, scale)
             if here < used:
                 best, used = placement, here
@@ -212,8 +212,8 @@ def take_away(
         table = search.table_of(best)
         closed.append(machine)
         stuck.clear()
-    made = placement_of(problem, table)
-    return made if capacity(problem, made).scale >= scale * _ENOUGH else placement
+    plan = placement_of(problem, table)
+    return plan if capacity(problem, plan).scale >= scale * _ENOUGH else placement
 
 
 def _next_to_go(
