@@ -24,15 +24,15 @@ def tiny() -> Case:
 def test_what_is_off_does_not_run_and_what_was_is_on_again():
     # The programme over supports proves 146 of the general bound's 147: without it 147 stands.
     case = tiny()
-    without = [switches.replaced("weighted:supports", lambda _ground: None)]
+    without = [switches.replaced("weighted:list_supports", lambda _aggregate: None)]
     without.append(switches.replaced("weighted:bound_by_whole_instances", _general))
     assert run(case).bound == pytest.approx(146 / 147, rel=5e-4)
     assert run(case, *without).bound == pytest.approx(1.0)
     assert run(case).bound == pytest.approx(146 / 147, rel=5e-4)
 
 
-def _general(ground, _effort):
-    return ground.bound
+def _general(aggregate, _effort):
+    return aggregate.bound
 
 
 def test_a_constant_is_changed_for_as_long_as_it_is_asked():

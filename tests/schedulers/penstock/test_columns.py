@@ -9,7 +9,7 @@ from tests.builders import cluster, profile, solve, topology
 from penstock import app
 from penstock.evaluate.capacity import capacity
 from penstock.model.problem import build
-from penstock.schedulers.penstock.ground import Ground, Groups
+from penstock.schedulers.penstock.aggregate import AggregateProblem, MachineGroups
 from penstock.schedulers.penstock.knapsack import fill
 from penstock.schedulers.penstock.remainder import Remainder
 from penstock_bench.generate import Size, generate
@@ -29,10 +29,10 @@ def test_the_remainder_goes_onto_the_machines_that_are_left():
     # many as a: at scale s, s/10 each. 20 of a are kept; the last machine takes ten: at s = 100,
     # ten of b and none of a more, so the plan carries 100.
     problem = build(topology("a>b"), cluster(M1=3), profile(a=1.0, b=1.0))
-    ground = Ground.of(problem, 150.0)
+    aggregate = AggregateProblem.of(problem, 150.0)
     sizes = np.array([10.0, 10.0])
-    kept = Groups(np.array([0]), np.array([2]), np.array([[10, 0]]))
-    rest = Remainder(ground, sizes, np.full((2, 1), 10.0), np.ones(1), kept)
+    kept = MachineGroups(np.array([0]), np.array([2]), np.array([[10, 0]]))
+    rest = Remainder(aggregate, sizes, np.full((2, 1), 10.0), np.ones(1), kept)
     groups = rest.pack(100.0 / 150.0)
     assert groups.totals.tolist() == [20, 10]
 

@@ -12,9 +12,14 @@ from penstock.evaluate.capacity import capacity
 from penstock.evaluate.limits import violations
 from penstock.model.problem import Problem, build
 from penstock.schedulers.base import Budget
-from penstock.schedulers.penstock.ground import Ground, Groups, even_scale, most_on_a_machine
-from penstock.schedulers.penstock.patterns import Master, list_patterns
-from penstock.schedulers.penstock.sizes import SizeSearch, Work
+from penstock.schedulers.penstock.aggregate import (
+    AggregateProblem,
+    MachineGroups,
+    even_scale,
+    most_on_a_machine,
+)
+from penstock.schedulers.penstock.patterns import MasterProblem, list_patterns
+from penstock.schedulers.penstock.sizes import SearchEffort, SizeSearch
 from penstock_bench.benchmarks.small_problems import small_problem
 
 #: What the issue demands of the gap to the general bound at overhead 1.5, in percent.
@@ -37,17 +42,17 @@ def test_two_instances_on_the_machine_twice_as_fast():
 
 def test_the_scale_of_groups_is_what_the_evaluator_says():
     problem = unlike()
-    ground = Ground.of(problem, 150.0)
+    aggregate = AggregateProblem.of(problem, 150.0)
     # N = 3: each gets s/3; M1 holds one (1 * s/3 <= 100), M2 two (2 * 2 s/3 <= 100): s = 75.
-    groups = Groups(np.array([0, 1]), np.array([1, 1]), np.array([[1], [2]]))
-    assert even_scale(ground, groups) == pytest.approx(75.0)
+    groups = MachineGroups(np.array([0, 1]), np.array([1, 1]), np.array([[1], [2]]))
+    assert even_scale(aggregate, groups) == pytest.approx(75.0)
 
 
 def test_the_relaxation_and_its_prices():
     # Sizes of 40: M1 holds two (80 points), M2 one (80 points): 3 * 40 = 120 of 150.
     problem = unlike()
-    ground = Ground.of(problem, 150.0)
-    master = Master(ground, list_patterns(ground))
+    aggregate = AggregateProblem.of(problem, 150.0)
+    master = MasterProblem(aggregate, list_patterns(aggregate))
     sizes = np.array([40.0])
     relaxed = master.relax(sizes, master.fits(sizes))
     assert relaxed.value * 150.0 == pytest.approx(120.0)
@@ -61,9 +66,9 @@ def test_the_relaxation_and_its_prices():
 @pytest.mark.parametrize("seed", range(20))
 def test_prices_of_one_size_bound_every_other(seed):
     problem = small_problem(seed)
-    ground = Ground.of(problem, upper_bound(problem).scale)
-    master = Master(ground, list_patterns(ground))
-    search = SizeSearch(master, Work(), Budget(), np.random.default_rng(seed))
+    aggregate = AggregateProblem.of(problem, upper_bound(problem).scale)
+    master = MasterProblem(aggregate, list_patterns(aggregate))
+    search = SizeSearch(master, SearchEffort(), Budget(), np.random.default_rng(seed))
     tried = [search._random_sizes() for _ in range(6)]
     solved = [(s, r) for s in tried if (r := master.relax(s, master.fits(s))) is not None]
     for _, one in solved:

@@ -11,9 +11,14 @@ from penstock.evaluate.bound import upper_bound
 from penstock.evaluate.capacity import capacity
 from penstock.evaluate.limits import violations
 from penstock.model.problem import Problem, build
-from penstock.schedulers.penstock.ground import Ground, Groups, groups_of, placed
+from penstock.schedulers.penstock.aggregate import (
+    AggregateProblem,
+    MachineGroups,
+    groups_of,
+    placement_of_groups,
+)
 from penstock.schedulers.penstock.layout import lay_out
-from penstock.schedulers.penstock.shares import share
+from penstock.schedulers.penstock.shares import shares_of_groups
 from penstock_bench.generate import Size, generate
 
 #: What the issue demands of the gap to the general bound, in percent, by cluster and overhead.
@@ -78,19 +83,19 @@ def test_memory_and_counts_are_kept():
 def test_the_layout_pays_one_overhead_per_seam():
     # As above: a on machine 1 and half of 2, b on the rest; bisection ends within 1e-6.
     problem = weighted("a>b", {"M1": 3}, profile(a=1.0, b=1.0, met=2.0))
-    ground = Ground.of(problem, 147.0)
-    laid = lay_out(ground, np.array([[147.0], [147.0]]))
+    aggregate = AggregateProblem.of(problem, 147.0)
+    laid = lay_out(aggregate, np.array([[147.0], [147.0]]))
     assert laid.totals.tolist() == [2, 2]
-    assert share(ground, laid).scale == pytest.approx(146.0)
+    assert shares_of_groups(aggregate, laid).scale == pytest.approx(146.0)
 
 
 def test_groups_and_placements_say_the_same():
     problem = weighted("a>b", {"M1": 2, "M2": 1}, profile(a=1.0, b=1.0))
-    ground = Ground.of(problem, 100.0)
-    groups = Groups(np.array([0, 1]), np.array([2, 1]), np.array([[1, 2], [0, 3]]))
-    placement = placed(ground, groups)
+    aggregate = AggregateProblem.of(problem, 100.0)
+    groups = MachineGroups(np.array([0, 1]), np.array([2, 1]), np.array([[1, 2], [0, 3]]))
+    placement = placement_of_groups(aggregate, groups)
     assert placement.counts(2).tolist() == [2, 7]
-    again = groups_of(ground, placement)
+    again = groups_of(aggregate, placement)
     assert again.kind.tolist() == [0, 1]
     assert again.counts.tolist() == [[1, 2], [0, 3]]
     assert again.machines.tolist() == [2, 1]

@@ -22,7 +22,7 @@ from penstock.planning.contingencies.same_counts import same_counts_contingency
 from penstock.planning.contingencies.spread import LossPlanner
 from penstock.schedulers.base import MOST_KINDS, Budget
 from penstock.schedulers.machine_groups import Allowance, Classes, State, placement_of
-from penstock.schedulers.penstock.ground import is_many_core, is_seen_whole, may_weigh
+from penstock.schedulers.penstock.aggregate import allows_shares, is_many_core, patterns_suffice
 from penstock.schedulers.penstock.shares import best_shares
 from penstock.schedulers.regroup import Regroup
 
@@ -82,7 +82,7 @@ def contingencies(
 
 def divides_by_number(problem: Problem) -> bool:
     """Whether it matters which instance goes where, or a thread can be full before its machine."""
-    return is_many_core(problem) or not is_seen_whole(problem)
+    return is_many_core(problem) or not patterns_suffice(problem)
 
 
 def _spread(
@@ -105,7 +105,7 @@ def _search(
 ) -> tuple[Regroup, State]:
     search = _prepared(problem, table, machine, extra, budget)
     found = search.run()
-    if not may_weigh(problem) or not search.start.totals.all() or found is search.start:
+    if not allows_shares(problem) or not search.start.totals.all() or found is search.start:
         return search, found
     # Where shares may differ, those of the others may simply grow.
     stays, moves = (

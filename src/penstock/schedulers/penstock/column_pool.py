@@ -7,16 +7,16 @@ from scipy import sparse
 
 from penstock.evaluate.capacity import ROUNDING_POINTS
 from penstock.model.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
+from penstock.schedulers.penstock.aggregate import AggregateProblem, PatternTable
 from penstock.schedulers.penstock.column_sizes import Sizes
-from penstock.schedulers.penstock.ground import Catalogue, Ground
 
 
-class Pool:
+class PatternPool:
     """Patterns, each once: its instances, its kind of machine and the points left for tuples."""
 
-    def __init__(self, ground: Ground) -> None:
-        self.ground = ground
-        self.counts: IntMatrix = np.zeros((0, len(ground.visits)), dtype=np.int64)
+    def __init__(self, aggregate: AggregateProblem) -> None:
+        self.aggregate = aggregate
+        self.counts: IntMatrix = np.zeros((0, len(aggregate.visits)), dtype=np.int64)
         self.kind: IntVector = np.zeros(0, dtype=np.int64)
         self.room: FloatVector = np.zeros(0)
         self._known: set[bytes] = set()
@@ -27,7 +27,7 @@ class Pool:
         fresh = np.array([key not in self._known for key in keys], dtype=np.bool_)
         fresh &= counts.any(axis=1)
         room = np.full(len(kind), -np.inf)
-        room[fresh] = Catalogue.of(self.ground, counts[fresh]).room[
+        room[fresh] = PatternTable.of(self.aggregate, counts[fresh]).room[
             np.arange(int(fresh.sum())), kind[fresh]
         ]
         load = (counts * sizes.work.T[kind]).sum(axis=1)
@@ -38,30 +38,32 @@ class Pool:
         self.room = np.concatenate([self.room, room[fresh]])
         return bool(fresh.any())
 
-    def fitting(self, sizes: Sizes) -> Pool:
+    def fitting(self, sizes: Sizes) -> PatternPool:
         """A pool of those that still fit at other sizes."""
         points = sizes.points.T[self.kind]
         cool = np.isfinite(np.where(self.counts > 0, points, 0.0)).all(axis=1)
-        pool = Pool(self.ground)
+        pool = PatternPool(self.aggregate)
         pool.add(self.counts[cool], self.kind[cool], sizes)
         return pool
 
     def rows(self, sizes: Sizes) -> tuple[sparse.csr_array, FloatVector]:
         """Machines of each pattern, then the scale: every component covered, machines, counts."""
-        ground = self.ground
-        fed = ground.visits > 0
-        limited = np.flatnonzero(np.isfinite(ground.most))
+        aggregate = self.aggregate
+        fed = aggregate.visits > 0
+        limited = np.flatnonzero(np.isfinite(aggregate.most))
         held = sparse.csr_array(self.counts.astype(np.float64).T)
         cover = sparse.diags_array(-sizes.gain) @ held
-        empty = np.zeros((len(ground.kinds) + len(limited), 1))
+        empty = np.zeros((len(aggregate.kinds) + len(limited), 1))
         last = sparse.csr_array(np.vstack([fed[:, None].astype(np.float64), empty]))
-        body = sparse.vstack([cover, sparse.csr_array(of_kind(ground, self.kind)), held[limited]])
-        right = [np.where(fed, 0.0, -1.0), ground.machines, ground.most[limited]]
+        body = sparse.vstack(
+            [cover, sparse.csr_array(of_kind(aggregate, self.kind)), held[limited]]
+        )
+        right = [np.where(fed, 0.0, -1.0), aggregate.machines, aggregate.most[limited]]
         return sparse.hstack([body, last], format="csr"), np.concatenate(right)
 
 
-def of_kind(ground: Ground, kind: IntVector) -> FloatMatrix:
+def of_kind(aggregate: AggregateProblem, kind: IntVector) -> FloatMatrix:
     """A row per kind with a one for each pattern of it."""
-    rows = np.zeros((len(ground.kinds), len(kind)))
+    rows = np.zeros((len(aggregate.kinds), len(kind)))
     rows[kind, np.arange(len(kind))] = 1.0
     return rows

@@ -19,10 +19,10 @@ from scipy.optimize import Bounds, LinearConstraint, linprog
 
 from penstock.model.arrays import FloatMatrix, FloatVector
 from penstock.schedulers.base import Budget
-from penstock.schedulers.penstock.column_pool import Pool, of_kind
+from penstock.schedulers.penstock.aggregate import AggregateProblem, MachineGroups, even_scale
+from penstock.schedulers.penstock.column_pool import PatternPool, of_kind
 from penstock.schedulers.penstock.column_pricing import best_patterns, single_patterns
 from penstock.schedulers.penstock.column_sizes import Sizes
-from penstock.schedulers.penstock.ground import Ground, Groups, even_scale
 from penstock.schedulers.penstock.remainder import Remainder
 from penstock.schedulers.whole_numbers import solve_whole
 
@@ -49,20 +49,22 @@ _NODES = 300
 class ColumnSearch:
     """The best whole plan so far, in ``groups``, and the rounds spent on it."""
 
-    def __init__(self, ground: Ground, ideal_rate: FloatMatrix, budget: Budget) -> None:
-        self.ground, self.budget = ground, budget
+    def __init__(
+        self, aggregate: AggregateProblem, ideal_rate: FloatMatrix, budget: Budget
+    ) -> None:
+        self.aggregate, self.budget = aggregate, budget
         self.rounds = 0
-        self.groups: Groups | None = None
+        self.groups: MachineGroups | None = None
         #: In units of the bound.
         self.scale = 0.0
-        self.fed = ground.visits > 0
+        self.fed = aggregate.visits > 0
         self._ideal_rate = ideal_rate
-        self.sizes = Sizes.first(ground, ideal_rate, 0.0)
-        self.pool = Pool(ground)
-        self._prices = np.ones(len(ground.visits))
-        self._rents = np.zeros(len(ground.kinds))
+        self.sizes = Sizes.first(aggregate, ideal_rate, 0.0)
+        self.pool = PatternPool(aggregate)
+        self._prices = np.ones(len(aggregate.visits))
+        self._rents = np.zeros(len(aggregate.kinds))
 
-    def start_from(self, groups: Groups) -> None:
+    def start_from(self, groups: MachineGroups) -> None:
         """A first plan, to be beaten."""
         self._keep(groups)
 
@@ -71,8 +73,8 @@ class ColumnSearch:
         for turn, (least, divisor) in enumerate(_STARTS):
             if self.rounds and (self._spent() or (divisor > 1 and self.scale >= _GOOD_ENOUGH)):
                 return
-            self.sizes = Sizes.first(self.ground, self._ideal_rate, least).divided(divisor)
-            self.pool = Pool(self.ground)
+            self.sizes = Sizes.first(self.aggregate, self._ideal_rate, least).divided(divisor)
+            self.pool = PatternPool(self.aggregate)
             self._search()
             if turn == 0 and self.scale < _GOOD_ENOUGH_TO_STOP:
                 self._vary()
@@ -122,13 +124,13 @@ class ColumnSearch:
 
     def _resize(self, machines: FloatVector, trust: float) -> bool:
         """Move the sizes by the programme linearised in machines and sizes; False if stuck."""
-        ground = self.ground
+        aggregate = self.aggregate
         used = np.flatnonzero(machines > 1e-9)
         counts, kind = self.pool.counts[used].astype(np.float64), self.pool.kind[used]
         work, gain = self.sizes.work, self.sizes.gain
         load = (counts * work.T[kind]).sum(axis=1)
         slack = np.maximum(self.pool.room[used] - load, 0.0)
-        components, columns = len(ground.visits), len(used)
+        components, columns = len(aggregate.visits), len(used)
         cover = machines[used] @ (counts * gain)
         # Variables: machines per column, relative change of each size, the scale.
         rows = [
@@ -136,13 +138,13 @@ class ColumnSearch:
             np.hstack(
                 [np.zeros((columns, columns)), counts * work.T[kind], np.zeros((columns, 1))]
             ),
-            np.hstack([of_kind(ground, kind), np.zeros((len(ground.kinds), components + 1))]),
+            np.hstack([of_kind(aggregate, kind), np.zeros((len(aggregate.kinds), components + 1))]),
         ]
-        right = [np.where(self.fed, 0.0, -1.0), slack, ground.machines]
-        held = np.zeros(ground.e.shape, dtype=np.bool_)
-        for k in range(len(ground.kinds)):
+        right = [np.where(self.fed, 0.0, -1.0), slack, aggregate.machines]
+        held = np.zeros(aggregate.e.shape, dtype=np.bool_)
+        for k in range(len(aggregate.kinds)):
             held[:, k] = (counts[kind == k] > 0).any(axis=0)
-        spare = np.where(held, ground.threads - ground.met - work, np.inf)
+        spare = np.where(held, aggregate.threads - aggregate.met - work, np.inf)
         most = np.divide(spare, work, out=np.full(work.shape, np.inf), where=work > 0).min(axis=1)
         upper = np.minimum(np.maximum(most, 0.0), trust)
         bounds = [(0, None)] * columns + [(-trust, high) for high in upper] + [(0, None)]
@@ -187,11 +189,11 @@ class ColumnSearch:
         objective = np.zeros(matrix.shape[1])
         objective[-1] = -1.0
         solved = linprog(objective, A_ub=matrix, b_ub=right, method="highs")
-        components = len(self.ground.visits)
+        components = len(self.aggregate.visits)
         if solved.x is None:
             return 0.0, np.zeros(len(self.pool.kind)), np.ones(components), np.zeros(len(right))
         duals = np.maximum(-solved.ineqlin.marginals, 0.0)
-        rents = duals[components : components + len(self.ground.kinds)]
+        rents = duals[components : components + len(self.aggregate.kinds)]
         self._prices, self._rents = duals[:components], rents
         return float(solved.x[-1]), solved.x[:-1], duals[:components], rents
 
@@ -222,23 +224,27 @@ class ColumnSearch:
         number = floor if solved.x is None else np.round(solved.x[:-1])
         keep = number > 0
         self._keep(
-            Groups(pool.kind[used][keep], number[keep].astype(np.int64), pool.counts[used][keep])
+            MachineGroups(
+                pool.kind[used][keep], number[keep].astype(np.int64), pool.counts[used][keep]
+            )
         )
 
     def _pack_remainder(self, machines: FloatVector, value: float) -> None:
         """Round the relaxation down and pack what is missing by itself."""
         number = np.floor(machines + 1e-9).astype(np.int64)
         used = number > 0
-        kept = Groups(self.pool.kind[used], number[used], self.pool.counts[used])
-        rest = Remainder(self.ground, self.sizes.each, self.sizes.points, self._rents, kept)
+        whole_part = MachineGroups(self.pool.kind[used], number[used], self.pool.counts[used])
+        rest = Remainder(
+            self.aggregate, self.sizes.each, self.sizes.points, self._rents, whole_part
+        )
         groups = rest.pack(value)
         if groups is not None:
             self._keep(groups)
 
-    def _keep(self, groups: Groups) -> None:
-        if not (groups.totals <= self.ground.most).all():
+    def _keep(self, groups: MachineGroups) -> None:
+        if not (groups.totals <= self.aggregate.most).all():
             return
-        scale = even_scale(self.ground, groups) / self.ground.bound
+        scale = even_scale(self.aggregate, groups) / self.aggregate.bound
         if scale > self.scale:
             self.groups, self.scale = groups, scale
 

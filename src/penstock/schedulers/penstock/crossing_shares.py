@@ -34,12 +34,12 @@ def shares_for_crossings(problem: Problem, placement: Placement) -> Placement:
     before = capacity(problem, placement).scale
     if not (0 < before < np.inf):
         return placement
-    ground = _Ground.of(problem, placement)
-    parts, trust = ground.parts, _TRUST
-    least = ground.time(parts)
+    groups = _CrossingGroups.of(problem, placement)
+    parts, trust = groups.parts, _TRUST
+    least = groups.time(parts)
     for _ in range(_STEPS):
-        moved = ground.step(parts, trust)
-        time = np.inf if moved is None else ground.time(moved)
+        moved = groups.step(parts, trust)
+        time = np.inf if moved is None else groups.time(moved)
         if moved is not None and time < least:
             enough = time > least * _BETTER
             parts, least = moved, time
@@ -49,20 +49,20 @@ def shares_for_crossings(problem: Problem, placement: Placement) -> Placement:
             trust /= 4
             if trust < _LEAST_TRUST:
                 break
-    made = ground.placed(parts)
-    if capacity(problem, made).scale <= before:
+    plan = groups.placed(parts)
+    if capacity(problem, plan).scale <= before:
         return placement
-    idle = made.share == 0.0
+    idle = plan.share == 0.0
     if not idle.any() or problem.given_counts is not None:
-        return made
+        return plan
     # Without those that get nothing there is more room, so it begins anew.
     busy = ~idle
-    rest = Placement.of(made.component[busy], made.machine[busy], made.slot[busy], made.share[busy])
+    rest = Placement.of(plan.component[busy], plan.machine[busy], plan.slot[busy], plan.share[busy])
     return shares_for_crossings(problem, rest)
 
 
 @dataclass(frozen=True)
-class _Ground:
+class _CrossingGroups:
     """A plan's machines in groups. G groups, C components; parts are of one machine."""
 
     placement: Placement
@@ -83,7 +83,7 @@ class _Ground:
     fed: IntVector
 
     @classmethod
-    def of(cls, problem: Problem, placement: Placement) -> _Ground:
+    def of(cls, problem: Problem, placement: Placement) -> _CrossingGroups:
         judged = capacity(problem, placement)
         table = held_table(problem, placement)
         visits = problem.visits

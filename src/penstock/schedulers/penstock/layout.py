@@ -14,41 +14,43 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from penstock.model.arrays import FloatMatrix, FloatVector
-from penstock.schedulers.penstock.ground import Ground, Groups
+from penstock.schedulers.penstock.aggregate import AggregateProblem, MachineGroups
 
 _STEPS = 30
 #: Points too few to be worth an instance.
 _CRUMB = 1e-6
 
 
-def lay_out(ground: Ground, rate: FloatMatrix) -> Groups | None:
+def lay_out(aggregate: AggregateProblem, rate: FloatMatrix) -> MachineGroups | None:
     """Groups that carry as much as they can of these tuples/s, shape (C, K)."""
     # Not all e are finite, but where there is work they are.
-    points = np.where(rate > 0, ground.e, 0.0) * rate
-    must = _places_of_idle(ground, points)
+    points = np.where(rate > 0, aggregate.e, 0.0) * rate
+    must = _places_of_idle(aggregate, points)
     low, high, best = 0.0, 1.0, None
     for _ in range(_STEPS):
         middle = 0.5 * (low + high)
-        found = _all_kinds(ground, points * middle, must)
-        if found is None:
+        groups = _all_kinds(aggregate, points * middle, must)
+        if groups is None:
             high = middle
         else:
-            low, best = middle, found
+            low, best = middle, groups
     return best
 
 
-def _places_of_idle(ground: Ground, points: FloatMatrix) -> FloatMatrix:
+def _places_of_idle(aggregate: AggregateProblem, points: FloatMatrix) -> FloatMatrix:
     """1 where a component without work gets its one instance: where that costs least."""
     must = np.zeros(points.shape)
     idle = np.flatnonzero(points.sum(axis=1) <= 0)
-    must[idle, ground.met[idle].argmin(axis=1)] = 1.0
+    must[idle, aggregate.met[idle].argmin(axis=1)] = 1.0
     return must
 
 
-def _all_kinds(ground: Ground, points: FloatMatrix, must: FloatMatrix) -> Groups | None:
+def _all_kinds(
+    aggregate: AggregateProblem, points: FloatMatrix, must: FloatMatrix
+) -> MachineGroups | None:
     kinds, machines, counts = [], [], []
-    for kind in range(len(ground.kinds)):
-        row = _Row(ground, kind)
+    for kind in range(len(aggregate.kinds)):
+        row = _Row(aggregate, kind)
         for c in np.flatnonzero((points[:, kind] > _CRUMB) | (must[:, kind] > 0)).tolist():
             if not row.lay(c, float(points[c, kind])):
                 return None
@@ -56,10 +58,10 @@ def _all_kinds(ground: Ground, points: FloatMatrix, must: FloatMatrix) -> Groups
         kinds += [kind] * len(row.done)
         machines += [number for _, number in row.done]
         counts += [held for held, _ in row.done]
-    return Groups(
+    return MachineGroups(
         np.array(kinds, dtype=np.int64),
         np.array(machines, dtype=np.int64),
-        np.array(counts, dtype=np.int64).reshape(len(kinds), len(ground.visits)),
+        np.array(counts, dtype=np.int64).reshape(len(kinds), len(aggregate.visits)),
     )
 
 
@@ -67,7 +69,7 @@ def _all_kinds(ground: Ground, points: FloatMatrix, must: FloatMatrix) -> Groups
 class _Row:
     """The machines of one kind, filled one after the other."""
 
-    ground: Ground
+    aggregate: AggregateProblem
     kind: int
     done: list[tuple[FloatVector, int]] = field(default_factory=list)
     used: int = 0
@@ -92,8 +94,8 @@ class _Row:
                 continue
             whole = int(points / carried) if carried > 0 and not self.held.any() else 1
             if whole > 1:  # as many machines as it fills alone, at once
-                whole = min(whole, int(self.ground.machines[self.kind]) - self.used + 1)
-                only = np.zeros(len(self.ground.visits))
+                whole = min(whole, int(self.aggregate.machines[self.kind]) - self.used + 1)
+                only = np.zeros(len(self.aggregate.visits))
                 only[component] = instances
                 self.done.append((only, whole))
                 self.used += whole - 1
@@ -112,23 +114,23 @@ class _Row:
         self.held = None
 
     def _open(self) -> bool:
-        if self.used >= self.ground.machines[self.kind]:
+        if self.used >= self.aggregate.machines[self.kind]:
             return False
-        kind = self.ground.problem.cluster.types[int(self.ground.kinds[self.kind])]
+        kind = self.aggregate.problem.cluster.types[int(self.aggregate.kinds[self.kind])]
         self.used += 1
-        self.held = np.zeros(len(self.ground.visits))
-        self.points = float(self.ground.usable[self.kind] - self.ground.base[self.kind])
+        self.held = np.zeros(len(self.aggregate.visits))
+        self.points = float(self.aggregate.usable[self.kind] - self.aggregate.base[self.kind])
         self.memory = np.inf if kind.memory_mb is None else kind.memory_mb
         self.topologies = set()
         return True
 
     def _most(self, component: int, wanted: float) -> tuple[int, float]:
         """Instances to add to the open machine, and the work they carry."""
-        ground, kind = self.ground, self.kind
+        aggregate, kind = self.aggregate, self.kind
         points, memory = self._left_for(component)
-        met = float(ground.met[component, kind])
-        busy = float(ground.threads[component, kind]) - met
-        size = float(np.nan_to_num(ground.problem.memory_mb)[component])
+        met = float(aggregate.met[component, kind])
+        busy = float(aggregate.threads[component, kind]) - met
+        size = float(np.nan_to_num(aggregate.problem.memory_mb)[component])
         room = int(min(memory / size + 1e-9, 1e6)) if size > 0 else 1_000_000
         if points < met or busy < 0 or room < 1:
             return 0, 0.0
@@ -145,9 +147,9 @@ class _Row:
 
     def _left_for(self, component: int) -> tuple[float, float]:
         """Points and memory left after a worker process that the component may need."""
-        ground = self.ground
-        kind = ground.problem.cluster.types[int(ground.kinds[self.kind])]
-        if int(ground.problem.topology_of[component]) in self.topologies:
+        aggregate = self.aggregate
+        kind = aggregate.problem.cluster.types[int(aggregate.kinds[self.kind])]
+        if int(aggregate.problem.topology_of[component]) in self.topologies:
             return self.points, self.memory
         if len(self.topologies) >= kind.slots:
             return 0.0, 0.0
@@ -155,10 +157,10 @@ class _Row:
 
     def _take(self, component: int, instances: int, carried: float) -> None:
         assert self.held is not None
-        ground = self.ground
+        aggregate = self.aggregate
         points, memory = self._left_for(component)
         self.held[component] += instances
-        self.points = points - carried - instances * float(ground.met[component, self.kind])
-        size = float(np.nan_to_num(ground.problem.memory_mb)[component])
+        self.points = points - carried - instances * float(aggregate.met[component, self.kind])
+        size = float(np.nan_to_num(aggregate.problem.memory_mb)[component])
         self.memory = memory - instances * size
-        self.topologies.add(int(ground.problem.topology_of[component]))
+        self.topologies.add(int(aggregate.problem.topology_of[component]))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from penstock.model.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
-from penstock.schedulers.penstock.ground import Ground, Groups
+from penstock.schedulers.penstock.aggregate import AggregateProblem, MachineGroups
 
 _BISECTIONS = 14
 
@@ -22,18 +22,18 @@ _BISECTIONS = 14
 class Remainder:
     """The whole part of a relaxation and what is left to do."""
 
-    ground: Ground
+    aggregate: AggregateProblem
     sizes: FloatVector
     #: Points of one instance on each kind, inf where it cannot run, shape (C, K).
     points: FloatMatrix
     #: Price of a machine of each kind, shape (K,).
     rents: FloatVector
-    kept: Groups
+    whole_part: MachineGroups
 
-    def pack(self, most: float) -> Groups | None:
+    def pack(self, most: float) -> MachineGroups | None:
         """The best whole plan up to the scale ``most`` (in units of the bound)."""
-        left = self.ground.machines - np.bincount(
-            self.kept.kind, self.kept.machines, minlength=len(self.ground.kinds)
+        left = self.aggregate.machines - np.bincount(
+            self.whole_part.kind, self.whole_part.machines, minlength=len(self.aggregate.kinds)
         )
         kind = np.repeat(np.arange(len(left)), np.maximum(left, 0).astype(np.int64))
         low, high, best = 0.9 * most, most, None
@@ -48,21 +48,23 @@ class Remainder:
 
     def _missing(self, scale: float) -> IntVector:
         """Instances of each component still to be placed at a scale, shape (C,)."""
-        wanted = self.ground.visits * self.ground.bound * scale
+        wanted = self.aggregate.visits * self.aggregate.bound * scale
         number = np.divide(wanted, self.sizes, out=np.ones(len(wanted)), where=self.sizes > 0)
         number = np.maximum(np.ceil(number - 1e-9), 1.0)
-        return np.maximum(number - self.kept.totals, 0.0).astype(np.int64)
+        return np.maximum(number - self.whole_part.totals, 0.0).astype(np.int64)
 
     def _fill(self, kind: IntVector, missing: IntVector) -> IntMatrix | None:
         """Instances on each machine that is left, shape (machines, C); ``None`` if not all fit."""
-        ground = self.ground
-        offered = ground.usable - ground.base - ground.worker * len(ground.problem.topologies)
+        aggregate = self.aggregate
+        offered = (
+            aggregate.usable - aggregate.base - aggregate.worker * len(aggregate.problem.topologies)
+        )
         room = offered[kind]
         price = (self.rents / np.maximum(offered, 1e-12))[kind]
-        types = [ground.problem.cluster.types[t] for t in ground.kinds[kind].tolist()]
+        types = [aggregate.problem.cluster.types[t] for t in aggregate.kinds[kind].tolist()]
         memory = np.array([np.inf if t.memory_mb is None else t.memory_mb for t in types])
-        memory -= np.array([t.worker_memory_mb for t in types]) * len(ground.problem.topologies)
-        size = np.nan_to_num(ground.problem.memory_mb)
+        memory -= np.array([t.worker_memory_mb for t in types]) * len(aggregate.problem.topologies)
+        size = np.nan_to_num(aggregate.problem.memory_mb)
         table = np.zeros((len(kind), len(missing)), dtype=np.int64)
         largest = np.argsort(-np.where(np.isfinite(self.points), self.points, 0).max(axis=1))
         for c in largest[missing[largest] > 0].tolist():
@@ -84,10 +86,10 @@ class Remainder:
             memory = memory - number * size[c]
         return table
 
-    def _joined(self, kind: IntVector, table: IntMatrix) -> Groups:
+    def _joined(self, kind: IntVector, table: IntMatrix) -> MachineGroups:
         used = table.any(axis=1)
-        return Groups(
-            np.concatenate([self.kept.kind, kind[used]]),
-            np.concatenate([self.kept.machines, np.ones(int(used.sum()), dtype=np.int64)]),
-            np.concatenate([self.kept.counts, table[used]]),
+        return MachineGroups(
+            np.concatenate([self.whole_part.kind, kind[used]]),
+            np.concatenate([self.whole_part.machines, np.ones(int(used.sum()), dtype=np.int64)]),
+            np.concatenate([self.whole_part.counts, table[used]]),
         )

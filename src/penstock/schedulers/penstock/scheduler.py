@@ -1,8 +1,8 @@
 """``penstock``: our own scheduler, near the best there is, with a certificate of how near.
 
 The objective is the sustainable scale. A plan is thought of by machine types: so many machines of a
-type hold this pattern of instances (:mod:`.ground`), so that cost grows with types and components,
-not with machines.
+type hold this pattern of instances (:mod:`.aggregate`), so that cost grows with types and
+components, not with machines.
 
 Shuffle grouping: a search over the sizes of instances, each judged by a covering problem over
 patterns (:mod:`.sizes`, with many components or wide machines :mod:`.columns`); on small problems
@@ -13,9 +13,9 @@ Nasiri et al. 2023 announce): :mod:`.weighted`; where tuples cost more when they
 shares are then fitted to what crosses, in those plans and in the one for shuffle grouping
 (:mod:`.crossing_shares`).
 
-Whatever was searched, the plan returned is the best by the one cost model of ``evaluate`` among
-what was found and the plans of all other quick schedulers (:mod:`.others`). Its certificate is the
-upper bound's linear programme or a tighter bound of the search's own, and says which.
+Whatever was searched, the plan returned is the best by the one cost model of ``evaluate`` among its
+own and those of all other quick schedulers (:mod:`.baselines`). Its certificate is the upper
+bound's linear programme or a tighter bound of the search's own, and says which.
 
 Machines of many cores, skewed keys, network cards: :mod:`.manycore`, before the others. Chance
 comes from ``rng`` and the work is counted in rounds, so that the same seed gives the same plan.
@@ -37,16 +37,16 @@ from penstock.model.placement import Placement
 from penstock.model.problem import Problem
 from penstock.schedulers.base import Budget, Looks
 from penstock.schedulers.optimal import ExactSearch
-from penstock.schedulers.penstock.ground import (
-    Ground,
+from penstock.schedulers.penstock.aggregate import (
+    AggregateProblem,
+    allows_shares,
     groups_of,
     is_many_core,
-    is_seen_whole,
-    may_weigh,
     most_on_a_machine,
-    placed,
+    patterns_suffice,
+    placement_of_groups,
 )
-from penstock.schedulers.penstock.others import plans_of_others
+from penstock.schedulers.penstock.baselines import baseline_plans
 from penstock.schedulers.penstock.requests.search import place_requests
 from penstock.schedulers.restricted import on_open_machines
 from penstock.schedulers.shortage import shortage
@@ -61,7 +61,7 @@ _FEWER_MACHINES = 120
 #: The same where each comes with a search for its shares.
 _EVALUATIONS_WITH_SHARES = 100
 #: How often the best plan is changed at random and made better again.
-_KICKS = 12
+_PERTURBATIONS = 12
 #: From this part of the bound on, no other kind of search is begun.
 _CLOSE_ENOUGH = 0.995
 #: Scales that differ by less are the same.
@@ -134,10 +134,10 @@ class PenstockScheduler:
         says_what_is_left: bool = True,
     ) -> Outcome:
         """The highest rate, whatever it takes."""
-        found = upper_bound(problem)
-        run = _Run(problem, found, budget, rng, self)
+        general_bound = upper_bound(problem)
+        run = _PlanSearch(problem, general_bound, budget, rng, self)
         run.ask_others()
-        if 0 < found.scale < np.inf:
+        if 0 < general_bound.scale < np.inf:
             run.search()
         run.fall_back_on_others()
         if says_what_is_left:
@@ -145,22 +145,27 @@ class PenstockScheduler:
         return run.outcome()
 
 
-class _Run:
+class _PlanSearch:
     """One answer in the making: the best placement so far and the bound proved so far."""
 
     def __init__(
         self,
         problem: Problem,
-        found: Bound,
+        general_bound: Bound,
         budget: Budget,
         rng: np.random.Generator,
         settings: PenstockScheduler,
     ) -> None:
-        self.problem, self.found, self.budget, self.rng = problem, found, budget, rng
+        self.problem, self.general_bound, self.budget, self.rng = (
+            problem,
+            general_bound,
+            budget,
+            rng,
+        )
         self.settings = settings
         self.best: Placement | None = None
         self.best_scale = -1.0
-        self.bound, self.kind = found.scale, found.kind
+        self.bound, self.kind = general_bound.scale, general_bound.kind
         self.rounds = 0
         self.interrupted = False
         #: The many-core search ended because it no longer paid.
@@ -174,7 +179,7 @@ class _Run:
         """A first plan where that is cheap: none of ours is to be worse."""
         if len(self.problem.cluster.machines) > _FEW_MACHINES:
             return
-        self.others = list(plans_of_others(self.problem, self.budget, self.rng))
+        self.others = list(baseline_plans(self.problem, self.budget, self.rng))
         self.starts = sorted(self.others, key=lambda p: -capacity(self.problem, p).scale)[:_STARTS]
         for placement in self.others[:1]:
             self.offer(placement)
@@ -186,25 +191,25 @@ class _Run:
                 self.offer(placement)
 
     def search(self) -> None:
-        ground = Ground.of(self.problem, self.found.scale)
-        crosses, weighs = self.problem.has_remote_cost, may_weigh(self.problem)
+        aggregate = AggregateProblem.of(self.problem, self.general_bound.scale)
+        crosses, weighs = self.problem.has_remote_cost, allows_shares(self.problem)
         if len(self.problem.cluster.machines) <= _FEW_MACHINES and (
-            is_many_core(self.problem) or not is_seen_whole(self.problem)
+            is_many_core(self.problem) or not patterns_suffice(self.problem)
         ):
             self._search_many_core()
-            if is_many_core(self.problem) and not is_seen_whole(self.problem):
+            if is_many_core(self.problem) and not patterns_suffice(self.problem):
                 self.interrupted = self.budget.spent(self.rounds)
                 self.ended_by_itself = not self.interrupted
                 return
         # As if every tuple crossed: near the truth where instances are many.
-        dearest = ground.with_remote_cost() if crosses else ground
-        if not weighs or not is_seen_whole(self.problem):
+        dearest = aggregate.with_remote_cost() if crosses else aggregate
+        if not weighs or not patterns_suffice(self.problem):
             self._divide_evenly(dearest)
         if weighs:
-            self._weigh(ground, proves=True)
+            self._weigh(aggregate, proves=True)
         if weighs and crosses:
             self._weigh(dearest, proves=False)
-            self._touch_up_weighed()
+            self._local_search_with_shares()
         self.interrupted = self.budget.spent(self.rounds)
 
     def tell_what_is_left(self) -> None:
@@ -225,42 +230,46 @@ class _Run:
         problem = self.problem
         if has_one_slot_each(problem):
             problem = divided(problem) or problem
-        found = self.found if problem is self.problem else upper_bound(problem)
+        general_bound = self.general_bound if problem is self.problem else upper_bound(problem)
         for weighted in (True, False) if self.problem.weighted else (False,):
             if self.best_scale >= self.bound * _CLOSE_ENOUGH:
                 return
             before = self.rounds
-            search = ManyCoreSearch(problem, found, self.budget, self.offer, weighted=weighted)
+            search = ManyCoreSearch(
+                problem, general_bound, self.budget, self.offer, weighted=weighted
+            )
             search.run()
             self.rounds = before + search.rounds
 
-    def _divide_evenly(self, ground: Ground) -> None:
-        self._pack(ground)
+    def _divide_evenly(self, aggregate: AggregateProblem) -> None:
+        self._pack(aggregate)
         self._go_on_exactly()
-        self._touch_up()
+        self._local_search()
 
-    def _pack(self, ground: Ground) -> None:
+    def _pack(self, aggregate: AggregateProblem) -> None:
         """Shuffle grouping: instance sizes, then patterns."""
         # scipy's solvers take longer to load than most commands to run.
         from penstock.schedulers.penstock.columns import ColumnSearch
-        from penstock.schedulers.penstock.patterns import Master, list_patterns
-        from penstock.schedulers.penstock.sizes import SizeSearch, Work
+        from penstock.schedulers.penstock.patterns import MasterProblem, list_patterns
+        from penstock.schedulers.penstock.sizes import SearchEffort, SizeSearch
 
-        counts = list_patterns(ground)
+        counts = list_patterns(aggregate)
         search: SizeSearch | ColumnSearch
         if counts is not None:
-            work = Work.on(int(ground.machines.sum()))
-            search = SizeSearch(Master(ground, counts), work, self.budget, self.rng)
-        elif ground.given is None:
-            search = ColumnSearch(ground, self.found.ideal_rate[:, ground.kinds], self.budget)
+            effort = SearchEffort.on(int(aggregate.machines.sum()))
+            search = SizeSearch(MasterProblem(aggregate, counts), effort, self.budget, self.rng)
+        elif aggregate.given is None:
+            search = ColumnSearch(
+                aggregate, self.general_bound.ideal_rate[:, aggregate.kinds], self.budget
+            )
         else:
             return  # counts laid down, and too many patterns to list
         if self.best is not None:
-            search.start_from(groups_of(ground, self.best))
+            search.start_from(groups_of(aggregate, self.best))
         search.run()
         self.rounds += search.rounds
         if search.groups is not None:
-            self.offer(placed(ground, search.groups))
+            self.offer(placement_of_groups(aggregate, search.groups))
 
     def _go_on_exactly(self) -> None:
         """The exact search from the best so far, where the problem is small."""
@@ -275,10 +284,10 @@ class _Run:
         search.look_around(self.budget)
         search.run(self.budget)
         self.rounds += search.rounds
-        found = search.outcome()
-        self.offer(found.placement)
-        bound = found.bound_scale
-        if bound is None or bound >= self.bound or may_weigh(problem):
+        outcome = search.outcome()
+        self.offer(outcome.placement)
+        bound = outcome.bound_scale
+        if bound is None or bound >= self.bound or allows_shares(problem):
             return  # what it proves holds for even shares only
         if most_on_a_machine(problem) <= _EXACT_PER_MACHINE:
             self.bound, self.kind = bound, "exact search"
@@ -287,60 +296,62 @@ class _Run:
                 f"no plan with at most {_EXACT_PER_MACHINE} instances on a machine carries more"
             )
 
-    def _touch_up(self) -> None:
+    def _local_search(self) -> None:
         """By the cost model itself, where the search does not see all that counts."""
-        from penstock.schedulers.penstock.touch_up import kick, touch_up
+        from penstock.schedulers.penstock.local_search import local_search, perturb
 
         small = len(self.problem.cluster.machines) <= _FEWER_MACHINES
-        if self.best is None or not small or is_seen_whole(self.problem):
+        if self.best is None or not small or patterns_suffice(self.problem):
             return
         most = max(50, min(_EVALUATIONS, _INSTANCES_EVALUATED // len(self.best)))
         for start in dict.fromkeys([self.best, *self.starts]):
             self.offer(start)
-            self.offer(touch_up(self.problem, start, most, self.budget))
-        for _ in range(_KICKS):
+            self.offer(local_search(self.problem, start, most, self.budget))
+        for _ in range(_PERTURBATIONS):
             if self.budget.spent(self.rounds):
                 return
-            kicked = kick(self.problem, self.best, self.rng)
-            self.offer(touch_up(self.problem, kicked, most, self.budget))
+            start = perturb(self.problem, self.best, self.rng)
+            self.offer(local_search(self.problem, start, most, self.budget))
             self.rounds += 1
 
-    def _weigh(self, ground: Ground, *, proves: bool) -> None:
-        """Shares: by the costs of the ground, then fitted to what really crosses."""
+    def _weigh(self, aggregate: AggregateProblem, *, proves: bool) -> None:
+        """Shares: by the aggregate's costs, then fitted to what really crosses."""
         # scipy's solvers take longer to load than most commands to run.
         from penstock.schedulers.penstock.crossing_shares import shares_for_crossings
         from penstock.schedulers.penstock.weighted import plan_weighted
 
         before = self.best
-        starts = [] if before is None else [groups_of(ground, before)]
+        starts = [] if before is None else [groups_of(aggregate, before)]
         self.rounds += 1
         solved = plan_weighted(
-            ground,
-            self.found,
+            aggregate,
+            self.general_bound,
             starts,
             self.settings.nodes,
             exact=not self.budget.spent(self.rounds),
             seconds=self.budget.seconds_left,
         )
-        made = None
+        with_shares = None
         if solved.plan is not None:
-            made = placed(ground, solved.plan.groups, solved.plan.shares)
-            self.offer(made)
+            with_shares = placement_of_groups(aggregate, solved.plan.groups, solved.plan.shares)
+            self.offer(with_shares)
         if self.problem.has_remote_cost:
-            for placement in (before, made, *self.starts):
+            for placement in (before, with_shares, *self.starts):
                 if placement is not None:
                     self.offer(shares_for_crossings(self.problem, placement))
         if proves and solved.bound < self.bound:
             self.bound, self.kind = solved.bound, solved.kind
 
-    def _touch_up_weighed(self) -> None:
+    def _local_search_with_shares(self) -> None:
         """Instances moved, added and ended, each time with shares fitted to what crosses."""
         from penstock.schedulers.penstock.crossing_shares import shares_for_crossings
-        from penstock.schedulers.penstock.touch_up import touch_up
+        from penstock.schedulers.penstock.local_search import local_search
 
         if self.best is not None and len(self.problem.cluster.machines) <= _FEWER_MACHINES:
             most = _EVALUATIONS_WITH_SHARES
-            self.offer(touch_up(self.problem, self.best, most, self.budget, shares_for_crossings))
+            self.offer(
+                local_search(self.problem, self.best, most, self.budget, shares_for_crossings)
+            )
 
     def offer(self, placement: Placement | None) -> None:
         """Keep a placement if it is whole, keeps every limit and is the best so far.

@@ -18,26 +18,28 @@ from penstock.evaluate.terms import held_table
 from penstock.model.arrays import FloatMatrix, FloatVector, IntVector
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
-from penstock.schedulers.penstock.ground import Catalogue, Ground, Groups
+from penstock.schedulers.penstock.aggregate import AggregateProblem, MachineGroups, PatternTable
 
 #: Parts of a component's input below this are nothing.
 _NOTHING = 1e-9
 
 
 @dataclass(frozen=True)
-class Shared:
+class ShareSolution:
     """Groups with the share of each of their instances, and the scale they carry by CPU alone."""
 
-    groups: Groups
+    groups: MachineGroups
     #: Share of one instance, NaN throughout for a component divided evenly, shape (groups, C).
     shares: FloatMatrix
     scale: float
 
 
-def share(ground: Ground, groups: Groups, *, may_drop: bool = True) -> Shared | None:
+def shares_of_groups(
+    aggregate: AggregateProblem, groups: MachineGroups, *, may_drop: bool = True
+) -> ShareSolution | None:
     """The best shares; ``None`` where the overheads alone are too much."""
-    solved = _divide(ground, groups)
-    if solved is None or not may_drop or ground.given is not None:
+    solved = _divide(aggregate, groups)
+    if solved is None or not may_drop or aggregate.given is not None:
         return solved
     idle = (groups.counts > 0) & (solved.shares <= _NOTHING)
     # The last instance of a component stays, with or without input.
@@ -46,7 +48,7 @@ def share(ground: Ground, groups: Groups, *, may_drop: bool = True) -> Shared | 
     if not idle.any():
         return solved
     fewer = replace(groups, counts=np.where(idle, 0, groups.counts))
-    again = _divide(ground, fewer)
+    again = _divide(aggregate, fewer)
     return again if again is not None and again.scale >= solved.scale else solved
 
 
@@ -56,26 +58,26 @@ def best_shares(problem: Problem, placement: Placement) -> Placement:
     if not 0 < before < np.inf:
         return placement
     # Shares may gain much; the programme looks up to twice the bound it is given.
-    ground = Ground.of(problem, 4.0 * before)
+    aggregate = AggregateProblem.of(problem, 4.0 * before)
     table = held_table(problem, placement)
-    kind = np.searchsorted(ground.kinds, problem.cluster.type_of)
+    kind = np.searchsorted(aggregate.kinds, problem.cluster.type_of)
     rows = np.column_stack([kind, table])
-    found, group, number = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
-    groups = Groups(found[:, 0], number.astype(np.int64), found[:, 1:])
-    solved = share(ground, groups, may_drop=False)
+    patterns, group, number = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
+    groups = MachineGroups(patterns[:, 0], number.astype(np.int64), patterns[:, 1:])
+    solved = shares_of_groups(aggregate, groups, may_drop=False)
     if solved is None:
         return placement
     shares = solved.shares[group.reshape(-1)[placement.machine], placement.component]
-    made = Placement.of(placement.component, placement.machine, placement.slot, shares)
-    return made if capacity(problem, made).scale > before else placement
+    plan = Placement.of(placement.component, placement.machine, placement.slot, shares)
+    return plan if capacity(problem, plan).scale > before else placement
 
 
-def _divide(ground: Ground, groups: Groups) -> Shared | None:
-    room = Catalogue.of(ground, groups.counts).room[np.arange(len(groups.kind)), groups.kind]
+def _divide(aggregate: AggregateProblem, groups: MachineGroups) -> ShareSolution | None:
+    room = PatternTable.of(aggregate, groups.counts).room[np.arange(len(groups.kind)), groups.kind]
     if not (room > -np.inf).all() or not groups.totals.all():
         return None
     group, component = np.nonzero(groups.counts)
-    parts, scale = _programme(ground, groups, room, group, component)
+    parts, scale = _programme(aggregate, groups, room, group, component)
     if parts is None:
         return None
     table = np.zeros(groups.counts.shape)
@@ -86,17 +88,21 @@ def _divide(ground: Ground, groups: Groups) -> Shared | None:
         table, each * total, out=np.zeros(table.shape), where=(each > 0) & (total > 0)
     )
     shares[:, total <= 0] = np.nan
-    return Shared(groups, shares, scale * ground.bound)
+    return ShareSolution(groups, shares, scale * aggregate.bound)
 
 
 def _programme(
-    ground: Ground, groups: Groups, room: FloatVector, group: IntVector, component: IntVector
+    aggregate: AggregateProblem,
+    groups: MachineGroups,
+    room: FloatVector,
+    group: IntVector,
+    component: IntVector,
 ) -> tuple[FloatVector | None, float]:
     """Part of each component's input per held pair, and the scale in units of the bound."""
-    pairs, components = len(group), len(ground.visits)
+    pairs, components = len(group), len(aggregate.visits)
     kind, machines = groups.kind[group], groups.machines[group]
-    points = ground.work[component, kind]
-    fed = ground.visits > 0
+    points = aggregate.work[component, kind]
+    fed = aggregate.visits > 0
     at = np.arange(pairs)
     capacity = sparse.csr_array((points, (group, at)), shape=(len(groups.kind), pairs + 1))
     cover = sparse.csr_array(
@@ -109,7 +115,7 @@ def _programme(
         ),
         shape=(components, pairs + 1),
     )[np.flatnonzero(fed)]
-    threads = (ground.threads - ground.met)[component, kind] * groups.counts[group, component]
+    threads = (aggregate.threads - aggregate.met)[component, kind] * groups.counts[group, component]
     most = np.divide(threads * machines, points, out=np.full(pairs, np.inf), where=points > 0)
     upper = np.concatenate([np.minimum(np.maximum(most, 0.0), 2.0), [2.0]])
     objective = np.zeros(pairs + 1)

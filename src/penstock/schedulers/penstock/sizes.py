@@ -18,10 +18,10 @@ import numpy as np
 
 from penstock.model.arrays import FloatVector, IntVector
 from penstock.schedulers.base import Budget
-from penstock.schedulers.penstock.ground import Groups, even_scale
-from penstock.schedulers.penstock.patterns import Master, Prices, Relaxed
+from penstock.schedulers.penstock.aggregate import MachineGroups, even_scale
+from penstock.schedulers.penstock.patterns import DualPrices, MasterProblem, Relaxation
 
-#: Prices kept to turn sizes down with.
+#: Dual prices kept to turn sizes down with.
 _MOST_PRICES = 12
 #: Random sizes tried before a climb goes on by snapping.
 _RANDOM_STARTS = 60
@@ -40,7 +40,7 @@ _BISECTIONS = 12
 
 
 @dataclass(frozen=True)
-class Work:
+class SearchEffort:
     """How much to search, in counts that do not depend on the clock."""
 
     climbs: int = 6
@@ -53,7 +53,7 @@ class Work:
     nodes: int = 60
 
     @classmethod
-    def on(cls, machines: int) -> Work:
+    def on(cls, machines: int) -> SearchEffort:
         """On many machines the relaxation says nearly all, and whole plans take longer."""
         if machines <= _FEW_MACHINES:
             return cls()
@@ -71,27 +71,27 @@ class SizeSearch:
     """The best whole plan so far, in ``groups``, and the rounds spent on it."""
 
     def __init__(
-        self, master: Master, work: Work, budget: Budget, rng: np.random.Generator
+        self, master: MasterProblem, effort: SearchEffort, budget: Budget, rng: np.random.Generator
     ) -> None:
-        self.master, self.ground, self.work = master, master.ground, work
+        self.master, self.aggregate, self.effort = master, master.aggregate, effort
         self.budget, self.rng = budget, rng
         self.rounds = 0
-        self.groups: Groups | None = None
+        self.groups: MachineGroups | None = None
         #: In units of the bound.
         self.scale = 0.0
-        self._prices: list[Prices] = []
+        self._prices: list[DualPrices] = []
         self._programmes = 0
         self._sizes: FloatVector | None = None
 
-    def start_from(self, groups: Groups) -> None:
+    def start_from(self, groups: MachineGroups) -> None:
         """A first plan, if it keeps to the counts searched over."""
-        if (groups.totals <= self.ground.most).all():
+        if (groups.totals <= self.aggregate.most).all():
             self._keep(groups, None)
 
     def run(self) -> None:
         """Search; counts that are laid down leave only the packing."""
-        if self.ground.given is not None:
-            self._pack(self.ground.given)
+        if self.aggregate.given is not None:
+            self._pack(self.aggregate.given)
         else:
             self._search()
 
@@ -102,8 +102,8 @@ class SizeSearch:
             if self._spent():
                 return
             middle = 0.5 * (low + high)
-            sizes = self.ground.visits * self.ground.bound * middle / totals
-            groups = self.master.exactly(sizes, totals, self.work.nodes)
+            sizes = self.aggregate.visits * self.aggregate.bound * middle / totals
+            groups = self.master.exactly(sizes, totals, self.effort.nodes)
             if groups is None:
                 high = middle
             else:
@@ -112,28 +112,28 @@ class SizeSearch:
 
     def _search(self) -> None:
         """Climbs, each followed by steps from the best whole plan; then more steps."""
-        for _ in range(self.work.climbs):
+        for _ in range(self.effort.climbs):
             climbed = self._climb()
             if climbed is not None:
                 self._make_whole(climbed)
-            self._walk(self.work.whole_plans_per_climb)
-        self._walk(self.work.whole_plans)
+            self._walk(self.effort.whole_plans_per_climb)
+        self._walk(self.effort.whole_plans)
 
     def _walk(self, whole_plans: int) -> None:
         tried = 0
-        for _ in range(self.work.steps_per_whole_plan * whole_plans):
+        for _ in range(self.effort.steps_per_whole_plan * whole_plans):
             if self.groups is None or tried >= whole_plans or self._spent():
                 return
-            found = self._value(self._step(), self.scale * _PROMISE)
-            if found is not None:
+            relaxation = self._value(self._step(), self.scale * _PROMISE)
+            if relaxation is not None:
                 tried += 1
-                self._make_whole(found)
+                self._make_whole(relaxation)
 
-    def _climb(self) -> Relaxed | None:
+    def _climb(self) -> Relaxation | None:
         """Climb on the relaxation's value from the best of some random sizes."""
-        best: Relaxed | None = None
-        enough = self._programmes + self.work.programmes_per_climb
-        for turn in range(self.work.tries_per_climb):
+        best: Relaxation | None = None
+        enough = self._programmes + self.effort.programmes_per_climb
+        for turn in range(self.effort.tries_per_climb):
             if self._spent() or self._programmes >= enough:
                 break
             if best is None or turn < _RANDOM_STARTS:
@@ -143,7 +143,7 @@ class SizeSearch:
             best = self._value(sizes, 0.0 if best is None else best.value) or best
         return best
 
-    def _value(self, sizes: FloatVector, more_than: float) -> Relaxed | None:
+    def _value(self, sizes: FloatVector, more_than: float) -> Relaxation | None:
         """The relaxation at these sizes if it is worth more, by prices first."""
         fits = self.master.fits(sizes)
         for i, prices in enumerate(self._prices):
@@ -151,21 +151,21 @@ class SizeSearch:
                 self._prices.insert(0, self._prices.pop(i))  # likely to serve again
                 return None
         self._programmes += 1
-        found = self.master.relax(sizes, fits)
-        if found is None:
+        relaxation = self.master.relax(sizes, fits)
+        if relaxation is None:
             return None
-        self._prices.insert(0, found.prices)
+        self._prices.insert(0, relaxation.prices)
         del self._prices[_MOST_PRICES:]
-        return found if found.value > more_than else None
+        return relaxation if relaxation.value > more_than else None
 
-    def _make_whole(self, found: Relaxed) -> None:
-        if found.value > self.scale:
-            groups = self.master.whole(found.columns, self.scale, self.work.nodes, _GAP)
+    def _make_whole(self, relaxation: Relaxation) -> None:
+        if relaxation.value > self.scale:
+            groups = self.master.whole(relaxation.columns, self.scale, self.effort.nodes, _GAP)
             if groups is not None:
-                self._keep(groups, found.columns.sizes)
+                self._keep(groups, relaxation.columns.sizes)
 
-    def _keep(self, groups: Groups, sizes: FloatVector | None) -> None:
-        scale = even_scale(self.ground, groups) / self.ground.bound
+    def _keep(self, groups: MachineGroups, sizes: FloatVector | None) -> None:
+        scale = even_scale(self.aggregate, groups) / self.aggregate.bound
         if scale > self.scale:
             self.groups, self.scale = groups, scale
             self._sizes = self._sizes_of(groups.totals) if sizes is None else sizes
@@ -188,33 +188,33 @@ class SizeSearch:
 
     def _sizes_of(self, totals: IntVector) -> FloatVector:
         """The sizes at which so many instances carry a little more than the best so far."""
-        wanted = max(self.scale, 1e-9) * self.ground.bound * _PROMISE
-        return np.asarray(self.ground.visits * wanted / totals)
+        wanted = max(self.scale, 1e-9) * self.aggregate.bound * _PROMISE
+        return np.asarray(self.aggregate.visits * wanted / totals)
 
     def _random_sizes(self) -> FloatVector:
         """Each component's size such that a few instances fill some kind of machine alone."""
-        ground = self.ground
-        components, kinds = ground.e.shape
+        aggregate = self.aggregate
+        components, kinds = aggregate.e.shape
         kind = self.rng.integers(kinds, size=components)
         number = self.rng.integers(1, 5, size=components)
         at = (np.arange(components), kind)
-        room = (ground.usable - ground.base - ground.worker)[kind] / number
-        points = np.minimum(room, ground.threads[at]) - ground.met[at]
+        room = (aggregate.usable - aggregate.base - aggregate.worker)[kind] / number
+        points = np.minimum(room, aggregate.threads[at]) - aggregate.met[at]
         sizes = np.divide(
-            points, ground.e[at], out=np.full(components, np.inf), where=ground.e[at] > 0
+            points, aggregate.e[at], out=np.full(components, np.inf), where=aggregate.e[at] > 0
         )
         return self._possible(sizes)
 
     def _snap(self, sizes: FloatVector) -> FloatVector:
         """Change one size, sometimes two, so that some pattern exactly fills some kind."""
         sizes = sizes.copy()
-        master, ground = self.master, self.ground
+        master, aggregate = self.master, self.aggregate
         for _ in range(1 + int(self.rng.random() < 0.3)):
-            c, k = (int(self.rng.integers(n)) for n in ground.e.shape)
+            c, k = (int(self.rng.integers(n)) for n in aggregate.e.shape)
             width = float(self.rng.choice(_WIDTHS))
             held = master.counts[:, c]
-            per_size = held * ground.e[c, k]
-            left = master.room[:, k] - master.counts @ (ground.e[:, k] * sizes)
+            per_size = held * aggregate.e[c, k]
+            left = master.room[:, k] - master.counts @ (aggregate.e[:, k] * sizes)
             change = np.divide(left, per_size, out=np.full(len(held), np.inf), where=per_size > 0)
             change = np.abs(change) / max(sizes[c], 1e-300), change
             near = np.flatnonzero((change[0] < width) & (change[0] > 1e-9))
@@ -224,7 +224,7 @@ class SizeSearch:
 
     def _possible(self, sizes: FloatVector) -> FloatVector:
         """Sizes that a whole number of instances of each component has, where they are few."""
-        most = self.ground.visits * self.ground.bound * max(self.scale * _PROMISE, _LIKELY)
+        most = self.aggregate.visits * self.aggregate.bound * max(self.scale * _PROMISE, _LIKELY)
         number = np.ceil(np.divide(most, sizes, out=np.ones(len(sizes)), where=sizes > 0) - 1e-9)
         number = np.clip(number, 1.0, 1e6)
         return np.where(number <= _FEW_INSTANCES, most / number, np.minimum(sizes, most))

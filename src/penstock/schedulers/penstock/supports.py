@@ -20,7 +20,7 @@ from scipy.optimize import Bounds, LinearConstraint
 
 from penstock.evaluate.programme import formulate
 from penstock.model.arrays import FloatVector, IntMatrix, IntVector
-from penstock.schedulers.penstock.ground import Catalogue, Ground, Groups
+from penstock.schedulers.penstock.aggregate import AggregateProblem, MachineGroups, PatternTable
 from penstock.schedulers.whole_numbers import solve_whole
 
 #: Dual bounds are raised by this: the solver keeps rows and whole numbers to 1e-6.
@@ -32,7 +32,7 @@ _MOST_PAIRS = 240
 
 
 @dataclass(frozen=True)
-class Effort:
+class SolverLimits:
     """How long a mixed-integer programme may take: nodes (deterministic), its gap, seconds."""
 
     nodes: int
@@ -45,26 +45,26 @@ class Effort:
 
 
 @dataclass(frozen=True)
-class Supported:
+class SupportSolution:
     """The best groups found, and a scale that no weighted plan exceeds."""
 
-    groups: Groups | None
+    groups: MachineGroups | None
     bound: float
 
 
-def bound_by_whole_instances(ground: Ground, effort: Effort) -> float:
+def bound_by_whole_instances(aggregate: AggregateProblem, effort: SolverLimits) -> float:
     """The upper bound's programme with whole numbers of instances: a tighter bound."""
-    programme = formulate(ground.problem)
+    programme = formulate(aggregate.problem)
     pairs = len(programme.component)
     if pairs > _MOST_PAIRS or not np.isfinite(programme.upper).all():
-        return ground.bound
+        return aggregate.bound
     whole = np.zeros(2 * pairs + 1)
     whole[pairs:-1] = 1
     objective = np.zeros(2 * pairs + 1)
     objective[-1] = -1.0
     upper = programme.upper.copy()
     upper[pairs:-1] = np.ceil(upper[pairs:-1])
-    upper[-1] = min(upper[-1], ground.bound)
+    upper[-1] = min(upper[-1], aggregate.bound)
     solved = solve_whole(
         objective,
         integrality=whole,
@@ -73,30 +73,32 @@ def bound_by_whole_instances(ground: Ground, effort: Effort) -> float:
         options=effort.options(gap=1e-4),
     )
     if solved.mip_dual_bound is None or not np.isfinite(solved.mip_dual_bound):
-        return ground.bound
-    return min(ground.bound, -float(solved.mip_dual_bound) * _SAFE)
+        return aggregate.bound
+    return min(aggregate.bound, -float(solved.mip_dual_bound) * _SAFE)
 
 
-def supports(ground: Ground) -> IntMatrix | None:
+def list_supports(aggregate: AggregateProblem) -> IntMatrix | None:
     """Every useful support, shape (supports, C); ``None`` if there are too many to list."""
     # More instances of a component on a machine than its threads need only cost.
-    threads = np.maximum(ground.threads, 1e-300)
-    needed = np.ceil(np.minimum(ground.usable / threads, 1e6) - 1e-9).max(axis=1)
-    most = np.minimum(np.maximum(needed, 1.0), ground.most)
-    if ground.given is not None:
-        most = np.asarray(ground.given, dtype=np.float64)
-    if np.prod(most + 1.0) * len(ground.kinds) > _MOST_SUPPORTS:
+    threads = np.maximum(aggregate.threads, 1e-300)
+    needed = np.ceil(np.minimum(aggregate.usable / threads, 1e6) - 1e-9).max(axis=1)
+    most = np.minimum(np.maximum(needed, 1.0), aggregate.most)
+    if aggregate.given is not None:
+        most = np.asarray(aggregate.given, dtype=np.float64)
+    if np.prod(most + 1.0) * len(aggregate.kinds) > _MOST_SUPPORTS:
         return None
     ranges = [np.arange(int(m) + 1) for m in most]
     return np.stack(np.meshgrid(*ranges, indexing="ij"), axis=-1).reshape(-1, len(most))[1:]
 
 
-def solve_supports(ground: Ground, counts: IntMatrix, bound: float, effort: Effort) -> Supported:
+def solve_supports(
+    aggregate: AggregateProblem, counts: IntMatrix, bound: float, effort: SolverLimits
+) -> SupportSolution:
     """How many machines have each support; the scale is at most ``bound``."""
-    model = _Model(ground, counts)
+    model = _SupportProgramme(aggregate, counts)
     upper = np.full(model.size, np.inf)
     upper[model.parts] = 2.0
-    upper[-1] = bound / ground.bound
+    upper[-1] = bound / aggregate.bound
     objective = np.zeros(model.size)
     objective[-1] = -1.0
     whole = np.zeros(model.size)
@@ -112,25 +114,25 @@ def solve_supports(ground: Ground, counts: IntMatrix, bound: float, effort: Effo
     dual = solved.mip_dual_bound
     proven = bound
     if dual is not None and np.isfinite(dual):
-        proven = min(bound, -float(dual) * ground.bound * _SAFE)
+        proven = min(bound, -float(dual) * aggregate.bound * _SAFE)
     if solved.x is None:
-        return Supported(None, proven)
+        return SupportSolution(None, proven)
     number = np.round(solved.x[model.machines]).astype(np.int64)
     used = number > 0
-    groups = Groups(model.kind[used], number[used], counts[model.support[used]])
-    return Supported(groups, proven)
+    groups = MachineGroups(model.kind[used], number[used], counts[model.support[used]])
+    return SupportSolution(groups, proven)
 
 
-class _Model:
+class _SupportProgramme:
     """Variables: machines per (kind, support), parts carried, instances per pair, the scale."""
 
-    def __init__(self, ground: Ground, counts: IntMatrix) -> None:
-        self.ground, self.counts = ground, counts
-        catalogue = Catalogue.of(ground, counts)
-        self.support, self.kind = np.nonzero(catalogue.room > -np.inf)
-        self.room = np.maximum(catalogue.room[self.support, self.kind], 0.0)
+    def __init__(self, aggregate: AggregateProblem, counts: IntMatrix) -> None:
+        self.aggregate, self.counts = aggregate, counts
+        table_of_patterns = PatternTable.of(aggregate, counts)
+        self.support, self.kind = np.nonzero(table_of_patterns.room > -np.inf)
+        self.room = np.maximum(table_of_patterns.room[self.support, self.kind], 0.0)
         self.column, self.component = np.nonzero(counts[self.support])
-        columns, parts, pairs = len(self.support), len(self.column), ground.e.size
+        columns, parts, pairs = len(self.support), len(self.column), aggregate.e.size
         self.machines = slice(0, columns)
         self.parts = slice(columns, columns + parts)
         self.instances = slice(columns + parts, columns + parts + pairs)
@@ -153,17 +155,17 @@ class _Model:
 
     def _capacity(self) -> None:
         """A support carries what its overheads leave, and an instance what its thread does."""
-        ground, columns = self.ground, len(self.support)
+        aggregate, columns = self.aggregate, len(self.support)
         kind = self.kind[self.column]
-        points = ground.work[self.component, kind]
+        points = aggregate.work[self.component, kind]
         part = self.parts.start + np.arange(len(self.column))
         self._add(
             [(self.column, part, points), (np.arange(columns), np.arange(columns), -self.room)],
             np.full(columns, -np.inf),
             np.zeros(columns),
         )
-        if ground.problem.cluster.has_core_limit:
-            busy = np.maximum(ground.threads - ground.met, 0.0)[self.component, kind]
+        if aggregate.problem.cluster.has_core_limit:
+            busy = np.maximum(aggregate.threads - aggregate.met, 0.0)[self.component, kind]
             held = self.counts[self.support[self.column], self.component]
             each = np.arange(len(self.column))
             self._add(
@@ -174,28 +176,31 @@ class _Model:
 
     def _machines_there_are(self) -> None:
         columns = np.arange(len(self.support))
-        machines = self.ground.machines.astype(np.float64)
+        machines = self.aggregate.machines.astype(np.float64)
         self._add([(self.kind, columns, np.ones(len(columns)))], 0.0 * machines, machines)
 
     def _count_instances(self) -> None:
         """n[c, k] counts instances, and what they carry is at most what their threads do."""
-        ground = self.ground
-        kinds, pairs = len(ground.kinds), ground.e.size
+        aggregate = self.aggregate
+        kinds, pairs = len(aggregate.kinds), aggregate.e.size
         pair = self.component * kinds + self.kind[self.column]
         held = self.counts[self.support[self.column], self.component].astype(np.float64)
         own = self.instances.start + np.arange(pairs)
         zero = np.zeros(pairs)
         self._add([(pair, self.column, held), (np.arange(pairs), own, -np.ones(pairs))], zero, zero)
-        most = np.minimum(ground.threads, ground.usable - ground.base - ground.worker) - ground.met
+        most = (
+            np.minimum(aggregate.threads, aggregate.usable - aggregate.base - aggregate.worker)
+            - aggregate.met
+        )
         part = self.parts.start + np.arange(len(self.column))
-        points = ground.work[self.component, self.kind[self.column]]
+        points = aggregate.work[self.component, self.kind[self.column]]
         busy = np.maximum(most, 0.0).ravel()
         self._add([(pair, part, points), (np.arange(pairs), own, -busy)], zero - np.inf, zero)
 
     def _cover(self) -> None:
         """All input of a component is carried somewhere."""
-        components = len(self.ground.visits)
-        fed = (self.ground.visits > 0).astype(np.float64)
+        components = len(self.aggregate.visits)
+        fed = (self.aggregate.visits > 0).astype(np.float64)
         part = self.parts.start + np.arange(len(self.column))
         scale = np.full(components, self.size - 1)
         self._add(
@@ -205,28 +210,28 @@ class _Model:
         )
 
     def _limit_counts(self) -> None:
-        ground = self.ground
-        components, kinds = ground.e.shape
-        own = self.instances.start + np.arange(ground.e.size)
-        low, high = np.ones(components), ground.most
-        if ground.given is not None:
-            low = high = ground.given.astype(np.float64)
+        aggregate = self.aggregate
+        components, kinds = aggregate.e.shape
+        own = self.instances.start + np.arange(aggregate.e.size)
+        low, high = np.ones(components), aggregate.most
+        if aggregate.given is not None:
+            low = high = aggregate.given.astype(np.float64)
         row = np.repeat(np.arange(components), kinds)
         self._add([(row, own, np.ones(len(own)))], low, high)
 
     def _order_twins(self) -> None:
         """Of components alike in everything, the first has as many instances on the first kind."""
-        ground = self.ground
-        memory = np.nan_to_num(ground.problem.memory_mb)
+        aggregate = self.aggregate
+        memory = np.nan_to_num(aggregate.problem.memory_mb)
         alike: dict[tuple[float, ...], list[int]] = {}
-        for c in range(len(ground.visits)):
-            facts = (*ground.e[c], *ground.met[c], *ground.threads[c], ground.visits[c])
-            limits = (ground.most[c], memory[c], float(ground.problem.topology_of[c]))
+        for c in range(len(aggregate.visits)):
+            facts = (*aggregate.e[c], *aggregate.met[c], *aggregate.threads[c], aggregate.visits[c])
+            limits = (aggregate.most[c], memory[c], float(aggregate.problem.topology_of[c]))
             alike.setdefault((*facts, *limits), []).append(c)
         pairs = [pair for twins in alike.values() for pair in pairwise(twins)]
-        if not pairs or ground.given is not None or len(ground.problem.topologies) > 1:
+        if not pairs or aggregate.given is not None or len(aggregate.problem.topologies) > 1:
             return
-        kinds = len(ground.kinds)
+        kinds = len(aggregate.kinds)
         first, second = (np.array(side) for side in zip(*pairs, strict=True))
         row, start = np.arange(len(pairs)), self.instances.start
         one = np.ones(len(pairs))

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from penstock.evaluate.bound import KIND, Bound
-from penstock.schedulers.penstock.ground import Ground, Groups
+from penstock.schedulers.penstock.aggregate import AggregateProblem, MachineGroups
 from penstock.schedulers.penstock.layout import lay_out
-from penstock.schedulers.penstock.shares import Shared, share
+from penstock.schedulers.penstock.shares import ShareSolution, shares_of_groups
 from penstock.schedulers.penstock.supports import (
-    Effort,
+    SolverLimits,
     bound_by_whole_instances,
+    list_supports,
     solve_supports,
-    supports,
 )
 
 #: Where the exact programme may stop: 0.045 % below its own bound.
@@ -30,52 +30,57 @@ KIND_SUPPORTS = "exact programme over supports, weighted grouping"
 
 
 @dataclass(frozen=True)
-class Weighted:
+class WeightedSolution:
     """The best plan found, and a scale that no weighted plan exceeds, with its name."""
 
-    plan: Shared | None
+    plan: ShareSolution | None
     bound: float
     kind: str
 
 
 def plan_weighted(
-    ground: Ground,
-    found: Bound,
-    starts: list[Groups],
+    aggregate: AggregateProblem,
+    general_bound: Bound,
+    starts: list[MachineGroups],
     nodes: int,
     *,
     exact: bool = True,
     seconds: float | None = None,
-) -> Weighted:
+) -> WeightedSolution:
     """The best of the exact programme's plan, the layout's and the starts with the best shares."""
-    effort = Effort(nodes, _CLOSE_ENOUGH, seconds)
-    bound, kind = ground.bound, KIND
+    effort = SolverLimits(nodes, _CLOSE_ENOUGH, seconds)
+    bound, kind = aggregate.bound, KIND
     if exact:
-        bound, kind = bound_by_whole_instances(ground, effort), KIND_WHOLE
-    laid = lay_out(ground, found.ideal_rate[:, ground.kinds])
-    candidates = [*starts, *([] if laid is None else [laid])]
-    plans = [plan for groups in candidates if (plan := share(ground, groups)) is not None]
-    best = _best(ground, plans)
+        bound, kind = bound_by_whole_instances(aggregate, effort), KIND_WHOLE
+    layout = lay_out(aggregate, general_bound.ideal_rate[:, aggregate.kinds])
+    candidates = [*starts, *([] if layout is None else [layout])]
+    plans = [
+        plan for groups in candidates if (plan := shares_of_groups(aggregate, groups)) is not None
+    ]
+    best = _best(aggregate, plans)
     close = best is not None and best.scale >= bound * (1.0 - _CLOSE_ENOUGH)
-    counts = supports(ground) if exact and not close else None
+    counts = list_supports(aggregate) if exact and not close else None
     if counts is not None:
-        solved = solve_supports(ground, counts, bound, effort)
-        if solved.groups is not None and (plan := share(ground, solved.groups)) is not None:
-            best = _best(ground, [*plans, plan])
+        solved = solve_supports(aggregate, counts, bound, effort)
+        if (
+            solved.groups is not None
+            and (plan := shares_of_groups(aggregate, solved.groups)) is not None
+        ):
+            best = _best(aggregate, [*plans, plan])
         # Two workers of one topology on a machine, which a heap limit can force, are not listed.
-        one_worker = all(t.worker_max_heap_mb is None for t in ground.problem.topologies)
+        one_worker = all(t.worker_max_heap_mb is None for t in aggregate.problem.topologies)
         if solved.bound < bound and one_worker:
             bound, kind = solved.bound, KIND_SUPPORTS
-    return Weighted(best, bound, kind)
+    return WeightedSolution(best, bound, kind)
 
 
-def _best(ground: Ground, plans: list[Shared]) -> Shared | None:
-    legal = [plan for plan in plans if _keeps_counts(ground, plan.groups)]
+def _best(aggregate: AggregateProblem, plans: list[ShareSolution]) -> ShareSolution | None:
+    legal = [plan for plan in plans if _keeps_counts(aggregate, plan.groups)]
     return max(legal, key=lambda plan: plan.scale, default=None)
 
 
-def _keeps_counts(ground: Ground, groups: Groups) -> bool:
+def _keeps_counts(aggregate: AggregateProblem, groups: MachineGroups) -> bool:
     totals = groups.totals
-    if ground.given is not None:
-        return bool(np.array_equal(totals, ground.given))
-    return bool((totals >= 1).all() and (totals <= ground.most).all())
+    if aggregate.given is not None:
+        return bool(np.array_equal(totals, aggregate.given))
+    return bool((totals >= 1).all() and (totals <= aggregate.most).all())

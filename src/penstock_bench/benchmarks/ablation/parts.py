@@ -35,12 +35,12 @@ def _unpolished(filled: Any, *_rest: Any, **_options: Any) -> tuple[Any, float]:
     return filled, 0.0
 
 
-def _own_bound(ground: Any, _effort: Any) -> float:
-    return float(ground.bound)
+def _own_bound(aggregate: Any, _effort: Any) -> float:
+    return float(aggregate.bound)
 
 
 PARTS: tuple[Switch, ...] = (
-    Switch("plans of others", "scheduler:plans_of_others", _empty),
+    Switch("baselines", "scheduler:baseline_plans", _empty),
     Switch("listed patterns", "patterns:list_patterns", _nothing),
     Switch("sizes: steps from the best", "sizes:SizeSearch._walk", _nothing),
     Switch("sizes: climbs", "sizes:SizeSearch._climb", _nothing),
@@ -49,17 +49,17 @@ PARTS: tuple[Switch, ...] = (
     Switch("columns: resize", "columns:ColumnSearch._resize", _no),
     Switch("columns: whole by programme", "columns:ColumnSearch._make_whole", _nothing),
     Switch("columns: remainder", "columns:ColumnSearch._pack_remainder", _nothing),
-    Switch("exact search", "scheduler:_Run._go_on_exactly", _nothing),
+    Switch("exact search", "scheduler:_PlanSearch._go_on_exactly", _nothing),
     Switch("exact: look around", "scheduler:ExactSearch.look_around", _nothing),
-    Switch("touch-up", "scheduler:_Run._touch_up", _nothing),
-    Switch("touch-up: kicks", "touch_up:kick", _second),
-    Switch("touch-up with shares", "scheduler:_Run._touch_up_weighed", _nothing),
+    Switch("local search", "scheduler:_PlanSearch._local_search", _nothing),
+    Switch("local search: perturbations", "local_search:perturb", _second),
+    Switch("local search with shares", "scheduler:_PlanSearch._local_search_with_shares", _nothing),
     Switch("layout", "weighted:lay_out", _nothing),
-    Switch("supports", "weighted:supports", _nothing),
+    Switch("supports", "weighted:list_supports", _nothing),
     Switch("whole instances' bound", "weighted:bound_by_whole_instances", _own_bound),
     Switch("crossing shares", "crossing_shares:shares_for_crossings", _second),
-    Switch("even division of weighed", "scheduler:_Run._divide_evenly", _nothing),
-    Switch("many-core", "scheduler:_Run._search_many_core", _nothing),
+    Switch("even division of weighed", "scheduler:_PlanSearch._divide_evenly", _nothing),
+    Switch("many-core", "scheduler:_PlanSearch._search_many_core", _nothing),
     Switch("many-core: lift", "manycore.counts:CountSearch._lift", _nothing),
     Switch("many-core: vary counts", "manycore.counts:CountSearch._vary", _nothing),
     Switch("many-core: balance", "manycore.search:balance", _no_steps),
@@ -70,11 +70,7 @@ PARTS: tuple[Switch, ...] = (
         lambda self, options, solution, scale: self._place(options, solution, scale),
     ),
     Switch("many-core: recount", "manycore.search:recounted", _first),
-    Switch(
-        "many-core: refine",
-        "manycore.search:ManyCoreSearch._refined",
-        _second,
-    ),
+    Switch("many-core: refine", "manycore.search:ManyCoreSearch._refine", _nothing),
     Switch("many-core: parts", "manycore.parts:PartsProgramme.movement_binds", _no),
     Switch("many-core: one slot", "manycore.one_slot:has_one_slot_each", _no),
     Switch("many-core: shares", "manycore.search:fit_shares", _second),

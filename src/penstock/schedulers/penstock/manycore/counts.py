@@ -34,7 +34,7 @@ _OFFERS = 3
 _SHRINK = (0.995, 0.99, 0.98, 0.97, 0.95, 0.9, 0.8, 0.6, 0.3)
 
 #: A scale, the options of each component, and the programme's solution for them.
-Relaxed = tuple[float, list[list[SizeClasses]], TypeSolution]
+CountSolution = tuple[float, list[list[SizeClasses]], TypeSolution]
 
 
 class CountSearch:
@@ -54,30 +54,30 @@ class CountSearch:
         self.reserved_mb = reserved_mb
         self._most_rounds = self.rounds + _MOST_SOLVED
 
-    def run(self, at_most: float = np.inf) -> Relaxed | None:
+    def run(self, at_most: float = np.inf) -> CountSolution | None:
         """A number of instances for each component, and the programme's solution for them."""
         mixed = self._relax(None, min(self.bound.scale, at_most), at_most)
         if mixed is None:
             return None
-        found = self._relax(self._settle(*mixed), mixed[0])
+        best = self._relax(self._settle(*mixed), mixed[0])
         for shrink in _SHRINK:
-            if found is not None or self.spent():
+            if best is not None or self.spent():
                 break
             scale = mixed[0] * shrink
             lower = self._relax(None, scale, at_most=scale)
-            found = None if lower is None else self._relax(self._settle(*lower), scale)
+            best = None if lower is None else self._relax(self._settle(*lower), scale)
         for _ in range(_PASSES):
-            if found is None or self.spent():
+            if best is None or self.spent():
                 break
-            again = self._lift(*found) or self._varied(*found)
-            if again is None or again[0] <= found[0] * (1.0 + CLOSE):
+            again = self._lift(*best) or self._varied(*best)
+            if again is None or again[0] <= best[0] * (1.0 + CLOSE):
                 break
-            found = again
-        return found
+            best = again
+        return best
 
     def _lift(
         self, scale: float, options: list[list[SizeClasses]], solution: TypeSolution
-    ) -> Relaxed | None:
+    ) -> CountSolution | None:
         """Where a thread limits and machines have room: more instances of what is limited."""
         step = min(1.0 / max(solution.fill, 0.5) - 1.0, _LONGEST_STEP)
         while step > CLOSE * 5:
@@ -87,9 +87,9 @@ class CountSearch:
                 else [own[0], *self.options.at(c, higher)]
                 for c, own in enumerate(options)
             ]  # fmt: skip
-            found = self.solve(reopened, higher)
-            if found is not None and found.fill <= 1.0:
-                again = self._relax(self._settle(higher, reopened, found), higher)
+            trial = self.solve(reopened, higher)
+            if trial is not None and trial.fill <= 1.0:
+                again = self._relax(self._settle(higher, reopened, trial), higher)
                 if again is not None and again[0] > scale * (1.0 + CLOSE):
                     return again
             step /= 2
@@ -103,7 +103,7 @@ class CountSearch:
 
     def _varied(
         self, scale: float, options: list[list[SizeClasses]], solution: TypeSolution
-    ) -> Relaxed | None:
+    ) -> CountSolution | None:
         better = self._vary(scale, options, solution)
         return None if better is None else self._relax(better, scale)
 
@@ -122,9 +122,9 @@ class CountSearch:
             tried: list[tuple[float, int, TypeSolution]] = []
             for o in range(int(used[0]), int(used[-1]) + 1):
                 one = [*options[:c], [options[c][o]], *options[c + 1 :]]
-                found = self.solve(one, scale)
-                if found is not None:
-                    tried.append((found.fill, o, found))
+                trial = self.solve(one, scale)
+                if trial is not None:
+                    tried.append((trial.fill, o, trial))
             if tried:
                 _, o, solution = min(tried, key=lambda t: (t[0], t[1]))
             else:
@@ -148,9 +148,9 @@ class CountSearch:
             ]
             cheaper = sorted((p, o.total, o) for p, o in offers if p < now * (1.0 - CLOSE))
             for _, _, option in cheaper[:_OFFERS]:
-                found = self.solve([*options[:c], [option], *options[c + 1 :]], scale)
-                if found is not None and found.fill < solution.fill * (1.0 - CLOSE):
-                    options[c], solution, changed = [option], found, True
+                trial = self.solve([*options[:c], [option], *options[c + 1 :]], scale)
+                if trial is not None and trial.fill < solution.fill * (1.0 - CLOSE):
+                    options[c], solution, changed = [option], trial, True
                     break
         return options if changed else None
 
@@ -169,7 +169,7 @@ class CountSearch:
 
     def _relax(
         self, chosen: list[list[SizeClasses]] | None, start: float, at_most: float = np.inf
-    ) -> Relaxed | None:
+    ) -> CountSolution | None:
         """The largest scale at which the programme has room, its options and solution."""
         top = min(self.options.highest_scale(chosen) * (1.0 - 1e-9), at_most)
         low, high = 0.0, np.inf

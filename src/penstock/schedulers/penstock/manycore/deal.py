@@ -1,9 +1,10 @@
 """Instances by type onto machines: topologies side by side, each dealt evenly over its machines.
 
-On every type the topologies get machines of their own in proportion to their CPU, end to end, so
-that a machine has few worker processes and tuples stay on it where they can. Within a topology
-instances go, the largest first, to the machine that is emptiest for its part. Where moving tuples
-costs something, who should be where is known (:mod:`.parts`), and instances are dealt by that.
+On every type the topologies get machines of their own, end to end, so that a machine has few worker
+processes and tuples stay on it where they can; where some need memory and others CPU, they share
+all machines. Within a topology instances go, the largest first, to the machine that is emptiest for
+its part. Where moving tuples costs something, who should be where is known (:mod:`.parts`), and
+instances are dealt by that.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from penstock.schedulers.penstock.manycore.machines import InstanceGroups
 
 #: Parts of a machine too small to be worth a worker process.
 _SLIVER = 0.02
+#: Whole instances may fill this much more than the parts of them that the programme counts with.
+_ROUNDED_UP = 1.02
 #: What a machine that should take nothing counts where nobody who should has a thread for it.
 _TRACE = 1e-12
 
@@ -38,20 +41,22 @@ def deal(groups: InstanceGroups, by_type: IntMatrix, scale: float) -> IntMatrix:
     problem = groups.costs.problem
     cluster = problem.cluster
     count = np.zeros((len(cluster.machines), len(groups.component)), dtype=np.int64)
+    memory = groups.costs.memory_mb[groups.component]
     for t in np.flatnonzero(cluster.machines_per_type > 0).tolist():
         points = problem.met[groups.component, t]
         points = points + groups.costs.e[groups.component, t] * groups.rate * scale
         machines = np.flatnonzero(cluster.type_of == t)
-        needs = sum_by(groups.topology, by_type[:, t] * points, len(problem.topologies))
-        memory = groups.costs.memory_mb[groups.component]
-        capacity = (groups.costs.cpu[t], groups.costs.memory[t])
+        # Of one instance, the part of a machine.
+        takes = np.stack([points / groups.costs.cpu[t], memory / groups.costs.memory[t]])
+        needs = [
+            sum_by(groups.topology, by_type[:, t] * own, len(problem.topologies)) for own in takes
+        ]
         slots = int(min(cluster.types[t].slots, len(problem.topologies)))
-        for topology, parts in enumerate(_parts(needs, len(machines), slots)):
+        for topology, parts in enumerate(topology_parts(np.stack(needs), len(machines), slots)):
             mine = np.flatnonzero((groups.topology == topology) & (by_type[:, t] > 0))
             order = mine[np.argsort(-points[mine], kind="stable")]
             here = np.flatnonzero(parts > 0)
-            dealt = _deal_evenly(by_type[order, t], points[order] / capacity[0],
-                                 memory[order] / capacity[1], parts[here])  # fmt: skip
+            dealt = _deal_evenly(by_type[order, t], takes[:, order], parts[here])
             count[np.ix_(machines[here], order)] += dealt
     return count
 
@@ -75,11 +80,18 @@ def deal_by_parts(
     return round_spread(spread, numbers).T
 
 
-def _parts(needs: FloatVector, machines: int, slots: int) -> FloatMatrix:
-    """The part of each machine that each topology gets, end to end, shape (P, machines).
+def topology_parts(takes: FloatMatrix, machines: int, slots: int) -> FloatMatrix:
+    """The part of each machine that each topology gets, shape (P, machines).
 
-    A machine serves as many topologies as it has slots; of more, the smallest parts go elsewhere.
+    ``takes``: machines that each topology fills by CPU and by memory, shape (2, P). End to end
+    where each has room by itself; else one that is short of memory shares all machines with those
+    that are short of CPU. A machine serves as many topologies as it has slots; of more, the
+    smallest parts go elsewhere.
     """
+    needs = takes.max(axis=0)
+    here = needs > 0
+    if needs.sum() > machines * _ROUNDED_UP and here.sum() <= slots:
+        return np.repeat(here[:, None].astype(np.float64), machines, axis=1)
     ends = np.cumsum(needs) / max(float(needs.sum()), 1e-300) * machines
     begins = np.concatenate([[0.0], ends[:-1]])
     edges = np.arange(machines)
@@ -99,11 +111,10 @@ def _parts(needs: FloatVector, machines: int, slots: int) -> FloatMatrix:
     return np.asarray(parts)
 
 
-def _deal_evenly(
-    numbers: IntVector, cpu: FloatVector, memory: FloatVector, parts: FloatVector
-) -> IntMatrix:
+def _deal_evenly(numbers: IntVector, takes: FloatMatrix, parts: FloatVector) -> IntMatrix:
     """Each group's instances over machines with these parts, each to the emptiest of them."""
     dealt = np.zeros((len(parts), len(numbers)), dtype=np.int64)
+    cpu, memory = takes.tolist()
     used_cpu, used_memory = np.zeros(len(parts)), np.zeros(len(parts))
     if not len(parts):  # no machine of this type is for them
         return dealt

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from penstock.model.arrays import FloatVector, IntMatrix, IntVector
+from penstock.model.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
 from penstock.model.placement import Placement
 from penstock.schedulers.penstock.manycore.costs import Costs
 
@@ -114,22 +114,44 @@ class Machines:
         over = used_mb - self.memory[m]
         return np.asarray(np.where(over > _ROUNDING_MB, np.minimum(full, -over), full))
 
-    def arrivals(self, g: int) -> FloatVector:
-        """The scale at which each machine would be full with one more of group ``g``, (M,)."""
+    def arrivals(self, g: int | IntVector) -> FloatMatrix:
+        """The scale at which each machine would be full with one more of group ``g``, (M,).
+
+        For several groups a row each.
+        """
         p = self.topology[g]
         opens = self.held[p] == 0
-        fixed = self.fixed + self.met[g] + np.where(opens, self.worker_cpu, 0.0)
         full = self.full_at(
-            fixed,
+            self.fixed + self.met[g] + np.where(opens, self.worker_cpu, 0.0),
             self.slope + self.slope_of[g],
             self.out + self.out_of[g],
             self.into + self.in_of[g],
             self.used_mb,
             slice(None),
         )
-        memory = self.used_mb + self.memory_of[g] + np.where(opens, self.worker_mb, 0.0)
+        memory = self.used_mb + _column(self.memory_of[g]) + np.where(opens, self.worker_mb, 0.0)
         allowed = (memory <= self.memory + _ROUNDING_MB) & (self.workers + opens <= self.slots)
-        allowed &= self.heap[p] + self.heap_of[g] <= self.most_heap[p]
+        allowed &= self.heap[p] + _column(self.heap_of[g]) <= _column(self.most_heap[p])
+        full = np.minimum(np.minimum(full, self.thread_full[g]), self.thread)
+        return np.where(allowed, full, -np.inf)
+
+    def exchanges(self, g: int, back: IntVector) -> FloatMatrix:
+        """The scale at which each machine would be full with ``g`` in place of each of ``back``."""
+        p, q = self.topology[g], self.topology[back]
+        other = (q != p)[:, None]
+        workers = (other & (self.held[p] == 0)).astype(np.float64) - (other & (self.held[q] == 1))
+        memory = self.used_mb + self.memory_of[g] - self.memory_of[back][:, None]
+        full = self.full_at(
+            self.fixed + self.met[g] - self.met[back] + workers * self.worker_cpu,
+            self.slope + self.slope_of[g] - self.slope_of[back],
+            self.out + self.out_of[g] - self.out_of[back],
+            self.into + self.in_of[g] - self.in_of[back],
+            memory + workers * self.worker_mb,
+            slice(None),
+        )
+        heap = self.heap[p] + self.heap_of[g] - np.where(other, 0.0, self.heap_of[back][:, None])
+        allowed = (self.count[:, back].T > 0) & (self.workers + workers <= self.slots)
+        allowed &= heap <= self.most_heap[p]
         full = np.minimum(np.minimum(full, self.thread_full[g]), self.thread)
         return np.where(allowed, full, -np.inf)
 
@@ -153,22 +175,22 @@ class Machines:
         full = np.minimum(np.minimum(full, self.thread_full[:, m]), self.thread[m])
         return np.where(allowed, full, -np.inf)
 
-    def departure(self, m: int, g: int) -> float:
-        """The scale at which machine ``m`` would be full with one less of group ``g``."""
+    def departures(self, m: int, g: IntVector) -> FloatVector:
+        """The scale at which machine ``m`` would be full with one less of each group, (G,)."""
         closes = self.held[self.topology[g], m] == 1
-        fixed = self.fixed[m] - self.met[g, m] - (self.worker_cpu[m] if closes else 0.0)
         full = self.full_at(
-            fixed,
+            self.fixed[m] - self.met[g, m] - np.where(closes, self.worker_cpu[m], 0.0),
             self.slope[m] - self.slope_of[g, m],
             self.out[m] - self.out_of[g, m],
             self.into[m] - self.in_of[g, m],
-            self.used_mb[m] - self.memory_of[g] - (self.worker_mb[m] if closes else 0.0),
+            self.used_mb[m] - self.memory_of[g] - np.where(closes, self.worker_mb[m], 0.0),
             m,
         )
-        left = self.count[m] > 0
-        left[g] = self.count[m, g] > 1
-        threads = self.thread_full[left, m]
-        return float(min(float(full), float(threads.min(initial=np.inf))))
+        # Of the threads left, the first to be full: another one only where the last of g goes.
+        own = self.thread_full[self.count[m] > 0, m]
+        first, second = np.sort(np.append(own, [np.inf, np.inf]))[:2]
+        alone = (self.count[m, g] == 1) & (self.thread_full[g, m] <= first)
+        return np.asarray(np.minimum(full, np.where(alone, second, first)))
 
     def add(self, m: int, g: int, number: int) -> None:
         """Put ``number`` instances of a group on a machine, or take them off if negative."""
@@ -217,6 +239,11 @@ class Machines:
         slot = np.cumsum(self.held > 0, axis=0) - 1
         slots = slot[self.problem.topology_of[components], machines]
         return Placement.of(components, machines, slots)
+
+
+def _column(values: FloatVector) -> FloatMatrix:
+    """A value per row, or one for all."""
+    return np.asarray(values)[..., None]
 
 
 def _interleaved(counts: IntVector) -> IntVector:

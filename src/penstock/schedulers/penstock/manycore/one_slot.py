@@ -63,15 +63,15 @@ def divided(problem: Problem) -> Problem | None:
 
 
 def _with_rows(problem: Problem, rows: tuple[str, ...]) -> tuple[Topology, ...]:
-    found, first = [], 0
+    topologies, first = [], 0
     for topology in problem.topologies:
         own = rows[first : first + len(topology.components)]
         first += len(own)
         components = tuple(
             replace(c, profile=row) for c, row in zip(topology.components, own, strict=True)
         )
-        found.append(replace(topology, components=components))
-    return tuple(found)
+        topologies.append(replace(topology, components=components))
+    return tuple(topologies)
 
 
 def _profile_of(problem: Problem, rows: tuple[str, ...], name: list[list[str]]) -> Profile:

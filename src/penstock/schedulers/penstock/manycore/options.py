@@ -12,7 +12,7 @@ import numpy as np
 from penstock.evaluate.division import hottest_buckets
 from penstock.model.arrays import FloatVector, IntVector
 from penstock.model.problem import UNLIMITED
-from penstock.schedulers.penstock.ground import cannot_divide
+from penstock.schedulers.penstock.aggregate import cannot_divide
 from penstock.schedulers.penstock.manycore.costs import Costs
 from penstock.schedulers.penstock.manycore.sizes import SizeClasses, size_classes
 
@@ -81,12 +81,12 @@ class Options:
                 wanted = [n for n in wanted if n >= fitting[0]]
                 wanted += [fitting[0] * finer for finer in _FINER]
             wanted.append(float(counts[largest.argmin()]))
-        found: list[int] = []
+        numbers: list[int] = []
         most = int(self.most[c])
         for n in sorted(min(max(int(np.ceil(n - 1e-9)), 1), most) for n in wanted):
-            if not found or n > found[-1] * _APART or (n > found[-1] and n < 20):
-                found.append(n)
-        return [self.classes(c, n) for n in found]
+            if not numbers or n > numbers[-1] * _APART or (n > numbers[-1] and n < 20):
+                numbers.append(n)
+        return [self.classes(c, n) for n in numbers]
 
     def _estimate(self, c: int) -> tuple[IntVector, FloatVector]:
         """Numbers of instances, and the largest instance's tuples/s with each, about."""

@@ -48,7 +48,7 @@ def pack(
     return count
 
 
-def _load(groups: InstanceGroups, here: IntVector, t: int, scale: float) -> Load:
+def _load(groups: InstanceGroups, here: IntVector, t: int, scale: float) -> TypeLoad:
     """CPU, memory and card that the groups here take on a machine of a type."""
     costs, c = groups.costs, groups.component[here]
     rate = groups.rate[here] * scale
@@ -57,7 +57,7 @@ def _load(groups: InstanceGroups, here: IntVector, t: int, scale: float) -> Load
     worker = [costs.worker_cpu[t], costs.worker_mb[t], 0.0, 0.0]
     room = np.array([costs.cpu[t], costs.memory[t], costs.nic[t], costs.nic[t]])
     limited = np.isfinite(room)
-    return Load(
+    return TypeLoad(
         takes=np.column_stack(takes)[:, limited],
         worker=np.array(worker)[limited],
         room=room[limited] * _JUST_OVER,
@@ -67,7 +67,7 @@ def _load(groups: InstanceGroups, here: IntVector, t: int, scale: float) -> Load
 
 
 @dataclass(frozen=True)
-class Load:
+class TypeLoad:
     """What instances take from a machine and what it offers. G groups, R resources."""
 
     #: Of an instance of each group and of a worker, and what a machine has, finite: (G, R), (R,).
@@ -83,7 +83,7 @@ class MachineFillings:
     """Packs ``number`` instances of each group, shape (G,), onto so many machines."""
 
     def __init__(
-        self, load: Load, number: IntVector, machines: int, spent: Callable[[], bool]
+        self, load: TypeLoad, number: IntVector, machines: int, spent: Callable[[], bool]
     ) -> None:
         self.load, self.number, self.machines, self.spent = load, number, machines, spent
         #: Fillings, shape (F, G).

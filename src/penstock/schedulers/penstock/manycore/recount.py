@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from penstock.model.arrays import BoolVector, FloatVector, IntMatrix, IntVector
-from penstock.schedulers.penstock.ground import cannot_divide
+from penstock.schedulers.penstock.aggregate import cannot_divide
 from penstock.schedulers.penstock.manycore.machines import InstanceGroups, Machines
 from penstock.schedulers.penstock.manycore.options import Options
 

@@ -37,7 +37,7 @@ from penstock.schedulers.penstock.manycore.type_programme import TypeSolution
 #: with a few more, machines that are not quite alike can be levelled out.
 _SPARE = (1.04, 1.0, 1.1)
 #: Plans made with other numbers of instances, over the present one, and when no more are made.
-_MOST_TRIALS, _FEWEST_TRIALS, _TRIAL_WORK = 60, 6, 1e5
+_TRIALS = 60
 #: How often what moves is read off a plan.
 _CORRECTIONS = 6
 _FACTORS = (1.1, 1.25, 1.5, 2.0, 0.9)
@@ -46,14 +46,15 @@ _GOOD_ENOUGH = 0.99
 _PACKED_WELL = 0.97
 #: Memory of every machine left for what packing wastes, over that of a mean instance; more is
 #: left while packing leaves instances out.
-_WASTE = (0.0, 0.1, 0.25, 0.5, 1.0)
-#: Steps of moving instances; each costs groups x machines.
-_STEPS = 4000
-_WORK = 1.5e7
+_WASTE = (0.0, 0.25, 0.5, 1.0)
+#: Fillings of machines, a small programme each, after which nothing more is packed with such care.
+_FILLINGS = 500
+#: Steps of moving instances times groups and machines: of one plan, and of all other trials.
+_WORK, _TRIAL_WORK = 1.5e7, 1e8
 
 
 @dataclass(frozen=True)
-class Judged:
+class EvaluatedPlan:
     """A placement and its scale by the cost model, 0 where it breaks a limit."""
 
     placement: Placement
@@ -61,12 +62,21 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class ManyCorePlan:
-    """A plan and the scale that the programme over types saw for it."""
+class FirstPlan:
+    """A plan for counts chosen by the programme over types, and the scale that it saw for them."""
 
-    placement: Placement
+    plan: EvaluatedPlan
+    options: list[list[SizeClasses]]
     scale: float
-    relaxed_scale: float
+    #: Whether memory was short when machines were filled.
+    is_tight: bool
+    #: Whether instances that were dealt evenly had room.
+    is_legal: bool
+
+    @property
+    def quality(self) -> float:
+        """The part of the scale of its counts that the plan carries."""
+        return self.plan.scale / self.scale
 
 
 class ManyCoreSearch:
@@ -96,6 +106,10 @@ class ManyCoreSearch:
         self.counts = CountSearch(self.costs, bound, budget)
         #: Instances of components with shares over those that full threads would take.
         self.spare = 1.0
+        #: Fillings of machines sought so far, a small programme each.
+        self.fillings = 0
+        #: Steps of moving instances so far, times groups and machines.
+        self.worked = 0
         #: The scale of the counts before: with more memory left alone no plan carries more.
         self.at_most = np.inf
         #: Whether memory was short when machines were filled.
@@ -108,61 +122,61 @@ class ManyCoreSearch:
         """Programmes solved so far."""
         return self.counts.rounds
 
-    def run(self) -> ManyCorePlan | None:
-        """The best plan found, judged by the cost model."""
-        best: ManyCorePlan | None = None
-        self.at_most = np.inf
+    def run(self) -> None:
+        """Search; every better plan is told as it comes."""
+        best: FirstPlan | None = None
         for waste in _WASTE:
-            self.counts.begin(waste * float(self.costs.memory_mb.mean()))
-            found = self._run_once(0.0 if best is None else best.scale)
-            if found is None:
+            first = self._first_plan(waste, best)
+            if first is None:
                 break
-            if best is None or found.scale > best.scale:
-                best = found
-            good = best.scale >= self.at_most * _GOOD_ENOUGH
-            if good or not self.is_tight or self._is_stopped():
+            if best is None or first.plan.scale > best.plan.scale:
+                best = first
+            if best.quality >= _PACKED_WELL or not first.is_tight or self._is_stopped():
                 break
-        return best
+        # Where instances had no room the counts are too many for the machines' memory.
+        if best is not None and best.is_legal:
+            self._refine(best)
 
-    def _run_once(self, in_hand: float) -> ManyCorePlan | None:
-        """A plan; ``None`` where there is none better than the scale in hand."""
-        found = self.counts.run(self.at_most)
-        if found is None or found[0] <= in_hand:
+    def _first_plan(self, waste: float, best: FirstPlan | None) -> FirstPlan | None:
+        """A plan that leaves this much memory; ``None`` where none is better than the best."""
+        self.counts.begin(waste * float(self.costs.memory_mb.mean()))
+        # With more memory left alone no plan carries more.
+        chosen = self.counts.run(self.at_most)
+        if chosen is None or (best is not None and chosen[0] <= best.plan.scale):
             return None
-        self.at_most, options, solution = found
+        self.at_most, options, solution = chosen
         scale = self.at_most
         self.is_tight = bool((solution.memory_price > 0).any())
-        best: Judged | None = None
+        plan: EvaluatedPlan | None = None
         for spare in _SPARE if self.costs.weighs.any() else _SPARE[:1]:
             self.spare = spare
-            tried = self._judged(self._place(options, solution, scale))
-            if best is None or tried.scale > best.scale:
-                best = tried
-                self.on_plan(best.placement)
-            if best.scale >= scale * _GOOD_ENOUGH or self.is_tight:
+            plan = self._better(plan, self._place(options, solution, scale))
+            if plan.scale >= scale * _GOOD_ENOUGH or self.is_tight:
                 break
-        assert best is not None
-        if best.scale < scale * _PACKED_WELL:
-            packed = self._judged(self._packed(options, solution, scale))
-            if packed.scale > best.scale:
-                best = packed
-                self.on_plan(best.placement)
-        if self.is_legal:  # else the counts are too many for the machines' memory
-            best = self._refined(best, options, scale)
-        return ManyCorePlan(best.placement, best.scale, scale)
+        assert plan is not None
+        if plan.scale < scale * _PACKED_WELL and self.fillings < _FILLINGS:
+            plan = self._better(plan, self._packed(options, solution, scale))
+        return FirstPlan(plan, options, scale, self.is_tight, self.is_legal)
 
-    def _refined(self, best: Judged, options: list[list[SizeClasses]], scale: float) -> Judged:
+    def _better(self, plan: EvaluatedPlan | None, machines: Machines) -> EvaluatedPlan:
+        """The better of a plan and what machines now hold."""
+        other = self._evaluated(machines)
+        if plan is not None and other.scale <= plan.scale * (1.0 + CLOSE):
+            return plan
+        self.on_plan(other.placement)
+        return other
+
+    def _refine(self, first: FirstPlan) -> None:
         """Other numbers of instances, tried on the machines: smaller ones pack better."""
-        options, trials, improved = list(options), 0, True
-        size = len(self.problem.cluster.machines) * sum(len(own[0].mean) for own in options if own)
-        most = int(np.clip(_TRIAL_WORK / max(size, 1), _FEWEST_TRIALS, _MOST_TRIALS))
+        plan, options, scale = first.plan, list(first.options), first.scale
+        trials, worked, improved = 0, self.worked, True
         while improved:
             improved = False
             for c, factor in product(self.counts.by_cpu(options), _FACTORS):
-                if best.scale >= scale * _GOOD_ENOUGH or trials >= most:
-                    return best
-                if self.counts.spent():
-                    return best
+                if plan.scale >= scale * _GOOD_ENOUGH or self.counts.spent():
+                    return
+                if trials >= _TRIALS or self.worked - worked >= _TRIAL_WORK:
+                    return
                 count = options[c][0].total
                 other = int(min(max(round(count * factor), 1), self.counts.options.most[c]))
                 changed = [*options[:c], [self.counts.options.classes(c, other)], *options[c + 1 :]]
@@ -170,13 +184,11 @@ class ManyCoreSearch:
                 if solved is None:
                     continue
                 trials += 1
-                found = self._judged(self._place(changed, solved, scale))
-                if found.scale > best.scale * (1.0 + CLOSE):
-                    best, options, improved = found, changed, True
-                    self.on_plan(best.placement)
-        return best
+                tried = self._better(plan, self._place(changed, solved, scale))
+                if tried is not plan:
+                    plan, options, improved = tried, changed, True
 
-    def _judged(self, machines: Machines) -> Judged:
+    def _evaluated(self, machines: Machines) -> EvaluatedPlan:
         """A placement with the best shares it may have, judged by the cost model.
 
         Where moving tuples costs something, what moves is read off the plan, and instances are
@@ -197,13 +209,13 @@ class ManyCoreSearch:
             best = better
         return best
 
-    def _with_shares(self, machines: Machines, costs: Costs) -> Judged:
+    def _with_shares(self, machines: Machines, costs: Costs) -> EvaluatedPlan:
         placement = machines.placement()
         if costs.weighs.any():
             placement = fit_shares(costs, placement) or placement
         if violations(self.problem, placement):
-            return Judged(placement, 0.0)
-        return Judged(placement, capacity(self.problem, placement).scale)
+            return EvaluatedPlan(placement, 0.0)
+        return EvaluatedPlan(placement, capacity(self.problem, placement).scale)
 
     # -- machines -----------------------------------------------------------------------------
 
@@ -228,7 +240,7 @@ class ManyCoreSearch:
     ) -> Machines:
         """Instances packed onto the machines of their types; what has no room ends."""
         groups, by_type = self._groups(options, solution)
-        count = pack(groups, by_type, scale, self._is_stopped)
+        count = pack(groups, by_type, scale, self._count_filling)
         return recounted(Machines(groups, count), self.counts.options)
 
     def _by_parts(self, solution: TypeSolution, parts: FloatMatrix, scale: float) -> TypeSolution:
@@ -244,12 +256,16 @@ class ManyCoreSearch:
         )
         return replace(solution, part=part, instances=number)
 
+    def _count_filling(self) -> bool:
+        self.fillings += 1
+        return self._is_stopped()
+
     def _is_stopped(self) -> bool:
         return self.budget.spent(self.counts.rounds)
 
     def _balance(self, machines: Machines) -> None:
-        steps = int(min(_STEPS, 50 + _WORK / machines.count.size))
-        balance(machines, steps, self.counts.spent)
+        size = machines.count.size
+        self.worked += size * balance(machines, int(50 + _WORK / size), self.counts.spent)
 
     def _groups(
         self, options: list[list[SizeClasses]], solution: TypeSolution

@@ -49,12 +49,12 @@ def fit_shares(costs: Costs, placement: Placement, *, may_drop: bool = True) -> 
     shares = np.full(table.shape, np.nan)
     shares[machine, component] = np.where(each > _NOTHING, each, 0.0)
     share = shares[placement.machine, placement.component]
-    kept = ~(share == 0.0)
+    busy = ~(share == 0.0)
     if problem.given_counts is not None or not may_drop:
-        kept[:] = True
-    share = _normed(placement.component[kept], share[kept], len(weighs))
+        busy[:] = True
+    share = _normed(placement.component[busy], share[busy], len(weighs))
     return Placement.of(
-        placement.component[kept], placement.machine[kept], placement.slot[kept], share
+        placement.component[busy], placement.machine[busy], placement.slot[busy], share
     )
 
 

@@ -27,7 +27,7 @@ from penstock.model.problem import Problem
 from penstock.model.terms import Least
 from penstock.schedulers.base import Budget
 from penstock.schedulers.machine_groups import Allowance, Classes, placement_of
-from penstock.schedulers.penstock.ground import may_weigh
+from penstock.schedulers.penstock.aggregate import allows_shares
 from penstock.schedulers.regroup import Regroup
 from penstock.schedulers.restricted import Restricted
 from penstock.schedulers.whole_numbers import solve_whole
@@ -46,7 +46,7 @@ Search = Callable[[Problem], Outcome]
 
 
 @dataclass(frozen=True)
-class Frugal:
+class LeastUsePlan:
     """A placement that carries the rate, what it uses, and what no plan can stay below."""
 
     placement: Placement
@@ -55,27 +55,31 @@ class Frugal:
 
 
 @dataclass(frozen=True)
-class Prices:
+class ResourcePrices:
     """What a machine of each type costs, and a CPU point on it; shape (types,)."""
 
     machine: FloatVector
     point: FloatVector
 
 
-def prices_of(problem: Problem, what: Least) -> Prices | None:
+def prices_of(problem: Problem, what: Least) -> ResourcePrices | None:
     """Prices of machines and points; ``None`` where the cluster does not say them."""
     cluster = problem.cluster
     nothing = np.zeros(len(cluster.types))
     if what is Least.MACHINES:
-        return Prices(nothing + 1.0, nothing)
+        return ResourcePrices(nothing + 1.0, nothing)
     used = cluster.machines_per_type > 0
     if what is Least.PRICE:
         price = cluster.per_type("price_per_hour")
-        return None if np.isnan(price[used]).any() else Prices(np.nan_to_num(price), nothing)
+        return (
+            None if np.isnan(price[used]).any() else ResourcePrices(np.nan_to_num(price), nothing)
+        )
     idle, full = cluster.per_type("idle_watts"), cluster.per_type("full_watts")
     if np.isnan(idle[used]).any() or np.isnan(full[used]).any():
         return None
-    return Prices(np.nan_to_num(idle), np.nan_to_num(full - idle) / cluster.per_type("cpu_points"))
+    return ResourcePrices(
+        np.nan_to_num(idle), np.nan_to_num(full - idle) / cluster.per_type("cpu_points")
+    )
 
 
 def amount(problem: Problem, placement: Placement, what: Least, scale: float) -> float:
@@ -94,14 +98,14 @@ def carry_with_least(
     start: Placement,
     search: Search,
     budget: Budget,
-) -> Frugal | None:
+) -> LeastUsePlan | None:
     """Carry ``scale`` with as little as possible; ``start`` is known to carry it."""
     prices = prices_of(problem, what)
     if prices is None:
         return None
     at_least, _ = choose_machines(problem, scale, prices)
     best, used = start, amount(problem, start, what, scale)
-    first = _FIRST_MARGIN_WEIGHTED if may_weigh(problem) else _FIRST_MARGIN
+    first = _FIRST_MARGIN_WEIGHTED if allows_shares(problem) else _FIRST_MARGIN
     margin, tried = first, set[tuple[int, ...]]()
     for _ in range(_MOST_CHOICES):
         if budget.spent(len(tried)):
@@ -114,12 +118,12 @@ def carry_with_least(
             continue
         tried.add(tuple(number))
         sub = Restricted.to(problem, _first_of_each(problem, number), problem.terms)
-        found = search(sub.problem).placement
-        if found is None:
+        plan = search(sub.problem).placement
+        if plan is None:
             continue
-        reached = capacity(sub.problem, found).scale
+        reached = capacity(sub.problem, plan).scale
         if reached >= scale * _ENOUGH:
-            placement = sub.back(found)
+            placement = sub.back(plan)
             here = amount(problem, placement, what, scale)
             if here < used:
                 best, used = placement, here
@@ -129,11 +133,11 @@ def carry_with_least(
     left = amount(problem, fewer, what, scale)
     # Fewer machines work harder: with watts that may cost more than it saves.
     best, used = (fewer, left) if left < used else (best, used)
-    return Frugal(best, used, at_least)
+    return LeastUsePlan(best, used, at_least)
 
 
 def choose_machines(
-    problem: Problem, scale: float, prices: Prices
+    problem: Problem, scale: float, prices: ResourcePrices
 ) -> tuple[float, IntVector | None]:
     """The least cost of machines that could carry a scale by the bound's constraints, and which.
 
@@ -181,7 +185,7 @@ def _first_of_each(problem: Problem, number: IntVector) -> list[int]:
 
 
 def take_away(
-    problem: Problem, placement: Placement, scale: float, prices: Prices, budget: Budget
+    problem: Problem, placement: Placement, scale: float, prices: ResourcePrices, budget: Budget
 ) -> Placement:
     """Empty one machine after the other, the dearest first, while the rate allows it."""
     if placement.has_shares or len(problem.cluster.machines) > _MOST_TAKEN_AWAY:
@@ -208,12 +212,12 @@ def take_away(
         table = search.table_of(best)
         closed.append(machine)
         stuck.clear()
-    made = placement_of(problem, table)
-    return made if capacity(problem, made).scale >= scale * _ENOUGH else placement
+    plan = placement_of(problem, table)
+    return plan if capacity(problem, plan).scale >= scale * _ENOUGH else placement
 
 
 def _next_to_go(
-    problem: Problem, table: IntMatrix, prices: Prices, stuck: set[bytes]
+    problem: Problem, table: IntMatrix, prices: ResourcePrices, stuck: set[bytes]
 ) -> int | None:
     """The dearest machine in use, of those the one with least on it, whose like did not fail."""
     of = problem.cluster.type_of

@@ -48,10 +48,10 @@ def bring_nearer(
         return placement
     search = _Exchange(problem, placement, scale)
     search.run(budget, rng)
-    made = placement_of(problem, search.table)
-    keeps = capacity(problem, made).scale >= scale * _ENOUGH and not violations(problem, made)
-    nearer = distance_per_tuple(problem, made) < distance_per_tuple(problem, placement)
-    return made if keeps and nearer else placement
+    plan = placement_of(problem, search.table)
+    keeps = capacity(problem, plan).scale >= scale * _ENOUGH and not violations(problem, plan)
+    nearer = distance_per_tuple(problem, plan) < distance_per_tuple(problem, placement)
+    return plan if keeps and nearer else placement
 
 
 #: Places in the group of the two machines, the component that goes, and the one that comes back.
@@ -96,11 +96,11 @@ class _Exchange:
         apart = self._distance(group, group)
         table, points, room = self.table[group], self.points[group], self.room[group]
         best: float = _LESS
-        found: _Step | None = None
+        step: _Step | None = None
         topology = self.problem.topology_of
         for c in range(len(cost)):
             movable = table[:, c] > self.fixed[group, c]
-            best, found = self._best_move(group, cost[c], c, movable, best, found)
+            best, step = self._best_move(group, cost[c], c, movable, best, step)
             for d in range(c + 1, len(cost)):
                 if topology[c] != topology[d]:
                     continue
@@ -115,10 +115,10 @@ class _Exchange:
                 if gain.flat[at] < best:
                     a, b = divmod(at, len(group))
                     if self._allowed(group, a, b, c, d):
-                        best, found = float(gain.flat[at]), (a, b, c, d)
-        if found is None:
+                        best, step = float(gain.flat[at]), (a, b, c, d)
+        if step is None:
             return False
-        here, there, goes, comes = found
+        here, there, goes, comes = step
         self._go(int(group[here]), int(group[there]), goes)
         if comes is not None:
             self._go(int(group[there]), int(group[here]), comes)
@@ -131,7 +131,7 @@ class _Exchange:
         c: int,
         movable: BoolVector,
         best: float,
-        found: _Step | None,
+        step: _Step | None,
     ) -> tuple[float, _Step | None]:
         """The best move of an instance of c into free room, if it gains more than ``best``."""
         gain = cost[None, :] - cost[:, None]
@@ -139,10 +139,10 @@ class _Exchange:
         gain[~(movable[:, None] & fits[None, :])] = np.inf
         at = int(gain.argmin())
         if gain.flat[at] >= best:
-            return best, found
+            return best, step
         a, b = divmod(at, len(group))
         if not self._allowed(group, a, b, c, None):
-            return best, found
+            return best, step
         return float(gain.flat[at]), (a, b, c, None)
 
     def _go(self, a: int, b: int, c: int) -> None:

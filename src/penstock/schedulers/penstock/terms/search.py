@@ -29,7 +29,7 @@ from penstock.model.problem import Problem
 from penstock.model.terms import Least, Terms
 from penstock.schedulers.base import Budget
 from penstock.schedulers.machine_groups import Allowance, Classes, placement_of
-from penstock.schedulers.penstock.ground import may_weigh
+from penstock.schedulers.penstock.aggregate import allows_shares
 from penstock.schedulers.penstock.shares import best_shares
 from penstock.schedulers.penstock.terms.fewest import amount, carry_with_least, prices_of
 from penstock.schedulers.penstock.terms.nearer import bring_nearer, distance_per_tuple
@@ -50,7 +50,7 @@ _UNITS = {Least.MACHINES: "machines", Least.PRICE: "per hour", Least.ENERGY: "wa
 
 
 @dataclass
-class _Terms:
+class _TermsSearch:
     """One answer in the making, on the machines that may be used."""
 
     #: The problem on those machines, under the terms that name machines.
@@ -84,7 +84,7 @@ def plan_by_terms(
     """Plan a problem whose terms bind; ``search`` plans one for throughput alone."""
     terms = problem.terms
     named = replace(terms, avoid=(), carry_per_s=None, least=(), latency_ms=())
-    run = _Terms(Restricted.to(problem, open_machines(problem), named), search, budget, rng)
+    run = _TermsSearch(Restricted.to(problem, open_machines(problem), named), search, budget, rng)
     free = _carry_most(run)
     if free.placement is None:
         return free
@@ -109,7 +109,7 @@ def plan_by_terms(
     return replace(free, placement=made, notes=(*free.notes, *run.notes, *_saved_notes(run, made)))
 
 
-def _carry_most(run: _Terms) -> Outcome:
+def _carry_most(run: _TermsSearch) -> Outcome:
     """The throughput search; where it cannot keep components apart, they are pulled apart."""
     found = run.search(run.bare)
     if found.placement is not None or not run.terms.apart:
@@ -158,7 +158,7 @@ def _too_little(problem: Problem, scale: float) -> Shortfall:
 # -- savings ---------------------------------------------------------------------------------------
 
 
-def _save(run: _Terms, placement: Placement) -> Placement:
+def _save(run: _TermsSearch, placement: Placement) -> Placement:
     """Use little of what the terms name, the first of them first."""
     if not np.isfinite(run.enough):
         return placement  # tuples cost nothing: there is no rate to hold
@@ -175,7 +175,7 @@ def _save(run: _Terms, placement: Placement) -> Placement:
     return placement
 
 
-def _saved(run: _Terms, placement: Placement, what: Least) -> Placement:
+def _saved(run: _TermsSearch, placement: Placement, what: Least) -> Placement:
     if what is Least.TRAFFIC:
         return bring_nearer(run.bare, placement, run.enough, run.budget, run.rng)
     found = carry_with_least(run.bare, run.enough, what, placement, run.search, run.budget)
@@ -185,13 +185,13 @@ def _saved(run: _Terms, placement: Placement, what: Least) -> Placement:
     return found.placement
 
 
-def _amount(run: _Terms, placement: Placement, what: Least) -> float:
+def _amount(run: _TermsSearch, placement: Placement, what: Least) -> float:
     if what is Least.TRAFFIC:
         return distance_per_tuple(run.bare, placement)
     return amount(run.bare, placement, what, run.enough)
 
 
-def _saved_notes(run: _Terms, made: Placement) -> list[str]:
+def _saved_notes(run: _TermsSearch, made: Placement) -> list[str]:
     """What the plan uses of what was to be saved, beside what it takes at least."""
     problem = run.open.whole
     rate = run.enough * float(problem.demand.sum())
@@ -205,7 +205,7 @@ def _saved_notes(run: _Terms, made: Placement) -> list[str]:
 # -- places and moves ------------------------------------------------------------------------------
 
 
-def _put_where_fixed(run: _Terms, placement: Placement) -> Placement:
+def _put_where_fixed(run: _TermsSearch, placement: Placement) -> Placement:
     """The same plan with the fixed instances where they belong, and the rest around them."""
     if not run.terms.fixed:
         return placement
@@ -214,7 +214,7 @@ def _put_where_fixed(run: _Terms, placement: Placement) -> Placement:
     return _changed(run, run.problem, table, Allowance(_ANY, nothing_free))
 
 
-def _within_moves(run: _Terms, placement: Placement) -> Placement:
+def _within_moves(run: _TermsSearch, placement: Placement) -> Placement:
     """The plan, or as much of it as can be had for the moves allowed."""
     terms, problem = run.terms, run.problem
     if not terms.current:
@@ -239,7 +239,7 @@ def _within_moves(run: _Terms, placement: Placement) -> Placement:
 
 
 def _changed(
-    run: _Terms,
+    run: _TermsSearch,
     problem: Problem,
     table: IntMatrix,
     allowance: Allowance,
@@ -256,7 +256,7 @@ def _changed(
     search = Regroup(classes, table, allowance, Budget(iterations=_ROUNDS), patterns)
     search.enough = run.enough
     made = placement_of(problem, search.table_of(search.run()))
-    return _reshared(problem, made, may_weigh(problem))
+    return _reshared(problem, made, allows_shares(problem))
 
 
 def _reshared(problem: Problem, placement: Placement, weighted: bool) -> Placement:

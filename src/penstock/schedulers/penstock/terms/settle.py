@@ -18,7 +18,7 @@ def nearest_machines(problem: Problem, table: IntMatrix, now: IntMatrix) -> IntM
     """
     cluster = problem.cluster
     fixed = {held.machine for held in problem.terms.fixed}
-    made = table.copy()
+    plan = table.copy()
     alike: dict[tuple[int, int, int], list[int]] = {}
     for m, machine in enumerate(cluster.machines):
         if machine.name not in fixed:
@@ -26,34 +26,34 @@ def nearest_machines(problem: Problem, table: IntMatrix, now: IntMatrix) -> IntM
             alike.setdefault(key, []).append(m)
     for machines in alike.values():
         same = np.array(machines)
-        kept = np.minimum(table[same][:, None, :], now[same][None, :, :]).sum(axis=2)
-        row, column = linear_sum_assignment(kept, maximize=True)
-        made[same[column]] = table[same[row]]
-    return made
+        overlap = np.minimum(table[same][:, None, :], now[same][None, :, :]).sum(axis=2)
+        row, column = linear_sum_assignment(overlap, maximize=True)
+        plan[same[column]] = table[same[row]]
+    return plan
 
 
 def pulled_apart(problem: Problem, table: IntMatrix) -> IntMatrix:
     """The plan without instances that must not be where they are; the scarcer component stays."""
     labels = {label: c for c, label in enumerate(problem.labels)}
-    made = table.copy()
+    plan = table.copy()
     for a, b in problem.terms.apart:
         one, other = labels[a], labels[b]
         if one == other:
-            made[:, one] = np.minimum(made[:, one], 1)
+            plan[:, one] = np.minimum(plan[:, one], 1)
             continue
-        loser = one if made[:, one].sum() > made[:, other].sum() else other
-        made[(made[:, one] > 0) & (made[:, other] > 0), loser] = 0
-    return made
+        loser = one if plan[:, one].sum() > plan[:, other].sum() else other
+        plan[(plan[:, one] > 0) & (plan[:, other] > 0), loser] = 0
+    return plan
 
 
 def settled(problem: Problem, table: IntMatrix) -> IntMatrix:
     """The plan with fixed instances in place: machines change parts, then get what they lack."""
     wanted = held_as_table(problem, problem.terms.fixed)
-    made = table.copy()
+    plan = table.copy()
     of = problem.cluster.type_of
     for m in np.flatnonzero(wanted.any(axis=1)).tolist():
-        lack = np.maximum(wanted[m] - made, 0).sum(axis=1)
+        lack = np.maximum(wanted[m] - plan, 0).sum(axis=1)
         like = np.flatnonzero((of == of[m]) & ~wanted.any(axis=1) | (np.arange(len(of)) == m))
         best = int(like[np.argmin(lack[like])])
-        made[[m, best]] = made[[best, m]]
-    return np.maximum(made, wanted)
+        plan[[m, best]] = plan[[best, m]]
+    return np.maximum(plan, wanted)

@@ -38,7 +38,7 @@ _ONLY_PLACE: tuple[Scheduler, ...] = (
 )
 
 
-def plans_of_others(
+def baseline_plans(
     problem: Problem, budget: Budget, rng: np.random.Generator
 ) -> Iterator[Placement]:
     """One plan after the other, ``hetero``'s first; none once the budget is spent."""

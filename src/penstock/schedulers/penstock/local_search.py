@@ -27,7 +27,7 @@ _MOST_TARGETS = 10
 _BETTER = 1.0 + 1e-9
 
 
-def touch_up(
+def local_search(
     problem: Problem,
     placement: Placement,
     evaluations: int,
@@ -38,29 +38,29 @@ def touch_up(
 
     ``share`` gives the instances of a changed plan their shares; without it they are even.
     """
-    table, found = held_table(problem, placement), capacity(problem, placement)
+    table, current = held_table(problem, placement), capacity(problem, placement)
     best = placement
     left = evaluations
-    while left > 0 and 0 < found.scale < np.inf and not budget.spent(evaluations - left):
+    while left > 0 and 0 < current.scale < np.inf and not budget.spent(evaluations - left):
         step: tuple[float, IntMatrix, Placement, Capacity] | None = None
-        for changed in _changes(problem, best, table, found):
+        for changed in _changes(problem, best, table, current):
             left -= 1
-            made = placement_of(problem, changed)
+            candidate = placement_of(problem, changed)
             if share is not None:
-                made = share(problem, made)
-            judged = capacity(problem, made)
-            more = judged.scale > (step[0] if step else found.scale * _BETTER)
-            if more and not violations(problem, made):
-                step = (judged.scale, changed, made, judged)
+                candidate = share(problem, candidate)
+            value = capacity(problem, candidate)
+            more = value.scale > (step[0] if step else current.scale * _BETTER)
+            if more and not violations(problem, candidate):
+                step = (value.scale, changed, candidate, value)
             if left <= 0:
                 break
         if step is None:
             break
-        _, table, best, found = step
+        _, table, best, current = step
     return best
 
 
-def kick(problem: Problem, placement: Placement, rng: np.random.Generator) -> Placement:
+def perturb(problem: Problem, placement: Placement, rng: np.random.Generator) -> Placement:
     """The plan with a few instances elsewhere, one more or one less, to start from anew."""
     table = held_table(problem, placement)
     machines, components = table.shape
@@ -73,22 +73,24 @@ def kick(problem: Problem, placement: Placement, rng: np.random.Generator) -> Pl
         other = c if goes else int(rng.integers(components))
         if table[:, other].sum() < problem.most_instances[other]:
             table[int(rng.integers(machines)), other] += 1
-    made = placement_of(problem, table)
-    return placement if violations(problem, made) else made
+    candidate = placement_of(problem, table)
+    return placement if violations(problem, candidate) else candidate
 
 
 def _changes(
-    problem: Problem, placement: Placement, table: IntMatrix, found: Capacity
+    problem: Problem, placement: Placement, table: IntMatrix, current: Capacity
 ) -> Iterator[IntMatrix]:
     """Tables one change away that take something off what is full."""
-    limit = found.limit
+    limit = current.limit
     if limit.resource is Resource.THREAD_CPU:
         full = int(placement.machine[limit.index])
         tight = [int(placement.component[limit.index])]
     else:
         full = limit.index
         tight = np.flatnonzero(table[full]).tolist()
-    room = problem.cluster.usable_cpu - found.machine_fixed - found.machine_slope * found.scale
+    room = (
+        problem.cluster.usable_cpu - current.machine_fixed - current.machine_slope * current.scale
+    )
     targets = [m for m in np.argsort(-room, kind="stable").tolist() if m != full][:_MOST_TARGETS]
     free = problem.given_counts is None
     totals = table.sum(axis=0)
@@ -102,7 +104,7 @@ def _changes(
 
 
 def _with(table: IntMatrix, *changes: tuple[int, int, int]) -> IntMatrix:
-    made = table.copy()
+    candidate = table.copy()
     for machine, component, by in changes:
-        made[machine, component] += by
-    return made
+        candidate[machine, component] += by
+    return candidate

@@ -24,7 +24,7 @@ _NEARLY_ALL = 0.999
 
 
 @dataclass(frozen=True)
-class Ground:
+class AggregateProblem:
     """The costs and limits of a problem. C components, K kinds of machines."""
 
     problem: Problem
@@ -46,7 +46,7 @@ class Ground:
     bound: float
 
     @classmethod
-    def of(cls, problem: Problem, bound: float) -> Ground:
+    def of(cls, problem: Problem, bound: float) -> AggregateProblem:
         cluster = problem.cluster
         kinds = np.flatnonzero(cluster.machines_per_type > 0)
         most = np.where(problem.most_instances == UNLIMITED, np.inf, problem.most_instances)
@@ -77,7 +77,7 @@ class Ground:
         """Points that all tuples of a component cost on each kind at the bound, shape (C, K)."""
         return self.e * (self.visits * self.bound)[:, None]
 
-    def with_remote_cost(self) -> Ground:
+    def with_remote_cost(self) -> AggregateProblem:
         """The same where every tuple is taken to come from and go to another process."""
         sent = np.zeros(len(self.visits))
         for stream in self.problem.streams:
@@ -87,7 +87,7 @@ class Ground:
 
 
 @dataclass(frozen=True)
-class Catalogue:
+class PatternTable:
     """Patterns (instances of each component on one machine) and the points each leaves."""
 
     #: Shape (patterns, C); floats, for products.
@@ -96,22 +96,27 @@ class Catalogue:
     room: FloatMatrix
 
     @classmethod
-    def of(cls, ground: Ground, counts: IntMatrix) -> Catalogue:
-        listed = Patterns.listed(ground.problem, counts)
+    def of(cls, aggregate: AggregateProblem, counts: IntMatrix) -> PatternTable:
+        listed = Patterns.listed(aggregate.problem, counts)
         used = listed.workers[:, None]
-        room = ground.usable - counts @ ground.met - ground.worker * used - ground.base * (used > 0)
-        allowed: BoolVector = listed.allowed[:, ground.kinds]
+        room = (
+            aggregate.usable
+            - counts @ aggregate.met
+            - aggregate.worker * used
+            - aggregate.base * (used > 0)
+        )
+        allowed: BoolVector = listed.allowed[:, aggregate.kinds]
         # A thread whose overhead alone is too much runs nowhere.
-        allowed &= (counts @ (ground.met > ground.threads + ROUNDING_POINTS)) == 0
+        allowed &= (counts @ (aggregate.met > aggregate.threads + ROUNDING_POINTS)) == 0
         room[~allowed | (room < -ROUNDING_POINTS)] = -np.inf
         return cls(counts.astype(np.float64), room)
 
 
 @dataclass(frozen=True)
-class Groups:
+class MachineGroups:
     """A plan: ``machines[g]`` machines of kind ``kind[g]`` hold ``counts[g]`` instances each."""
 
-    #: Index into the ground's kinds, shape (groups,).
+    #: Kind of each group, shape (groups,).
     kind: IntVector
     machines: IntVector
     #: Shape (groups, C).
@@ -137,12 +142,12 @@ def most_on_a_machine(problem: Problem) -> float:
     return float(min(np.floor(limits[used] + ROUNDING_POINTS).max(), in_all))
 
 
-def may_weigh(problem: Problem) -> bool:
+def allows_shares(problem: Problem) -> bool:
     """Whether shares are allowed and every stream would follow them."""
     return problem.weighted and all(s.grouping.follows_shares for s in problem.streams)
 
 
-def is_seen_whole(problem: Problem) -> bool:
+def patterns_suffice(problem: Problem) -> bool:
     """Whether the search over patterns sees all that decides the rate."""
     plain = problem.divides_evenly and not problem.has_remote_cost
     return plain and not problem.cluster.has_nic
@@ -155,15 +160,15 @@ def is_many_core(problem: Problem) -> bool:
     return bool((problem.instance_points < full)[:, there].any())
 
 
-def even_scale(ground: Ground, groups: Groups) -> float:
+def even_scale(aggregate: AggregateProblem, groups: MachineGroups) -> float:
     """The scale of a plan whose instances all get the same, by CPU alone."""
     totals = groups.totals
     if not totals.all():
         return 0.0
-    room = Catalogue.of(ground, groups.counts).room[np.arange(len(groups.kind)), groups.kind]
-    each = ground.e * (ground.visits / totals)[:, None]
+    room = PatternTable.of(aggregate, groups.counts).room[np.arange(len(groups.kind)), groups.kind]
+    each = aggregate.e * (aggregate.visits / totals)[:, None]
     slope = (groups.counts * each.T[groups.kind]).sum(axis=1)
-    threads = ground.threads - ground.met
+    threads = aggregate.threads - aggregate.met
     most = np.divide(threads, each, out=np.full(each.shape, np.inf), where=each > 0)
     held = groups.counts > 0
     scale = float(np.where(held, most.T[groups.kind], np.inf).min())
@@ -171,15 +176,17 @@ def even_scale(ground: Ground, groups: Groups) -> float:
     return max(0.0, min(scale, float(full.min()))) if (room > -np.inf).all() else 0.0
 
 
-def placed(ground: Ground, groups: Groups, shares: FloatMatrix | None = None) -> Placement:
+def placement_of_groups(
+    aggregate: AggregateProblem, groups: MachineGroups, shares: FloatMatrix | None = None
+) -> Placement:
     """Groups onto the machines of their kind, in order; one worker per topology and machine.
 
     ``shares[g, c]`` is the share of each instance; NaN throughout for a component divided evenly.
     """
-    cluster, topology_of = ground.problem.cluster, ground.problem.topology_of
+    cluster, topology_of = aggregate.problem.cluster, aggregate.problem.topology_of
     machine_of_row: list[IntVector] = []
     rows: list[IntVector] = []
-    for kind, type_index in enumerate(ground.kinds.tolist()):
+    for kind, type_index in enumerate(aggregate.kinds.tolist()):
         mine = np.flatnonzero(groups.kind == kind)
         row = np.repeat(mine, groups.machines[mine])
         machine_of_row.append(np.flatnonzero(cluster.type_of == type_index)[: len(row)])
@@ -189,7 +196,7 @@ def placed(ground: Ground, groups: Groups, shares: FloatMatrix | None = None) ->
     position, component = np.nonzero(table)
     repeats = table[position, component]
     present = np.stack(
-        [table[:, topology_of == t].any(axis=1) for t in range(len(ground.problem.topologies))]
+        [table[:, topology_of == t].any(axis=1) for t in range(len(aggregate.problem.topologies))]
     )
     slot = (np.cumsum(present, axis=0) - 1)[topology_of[component], position]
     share = None if shares is None else np.repeat(shares[row[position], component], repeats)
@@ -201,15 +208,15 @@ def placed(ground: Ground, groups: Groups, shares: FloatMatrix | None = None) ->
     )
 
 
-def groups_of(ground: Ground, placement: Placement) -> Groups:
+def groups_of(aggregate: AggregateProblem, placement: Placement) -> MachineGroups:
     """The groups of a placement, machines with the same instances and type together."""
-    table = held_table(ground.problem, placement)
-    kind = np.searchsorted(ground.kinds, ground.problem.cluster.type_of)
+    table = held_table(aggregate.problem, placement)
+    kind = np.searchsorted(aggregate.kinds, aggregate.problem.cluster.type_of)
     used = table.any(axis=1)
-    found, number = np.unique(
+    patterns, number = np.unique(
         np.column_stack([kind[used], table[used]]), axis=0, return_counts=True
     )
-    return Groups(found[:, 0], number.astype(np.int64), found[:, 1:].astype(np.int64))
+    return MachineGroups(patterns[:, 0], number.astype(np.int64), patterns[:, 1:].astype(np.int64))
 
 
 def cannot_divide(problem: Problem) -> BoolVector:
