@@ -64,7 +64,9 @@ def test_a_topology_short_of_memory_shares_machines_with_one_short_of_cpu():
 
 def test_memory_that_binds_for_one_of_four_topologies_costs_little():
     """Topologies side by side left a quarter of the CPU of some machines behind full memory."""
-    setting = Setting(machines=80, cores=(16, 64), topologies=4, skew=0.6, memory=0.6, met=2.8)
+    setting = ProblemSetting(
+        machines=80, cores=(16, 64), topologies=4, skew=0.6, memory=0.6, met=2.8
+    )
     planned = app.plan(real_problem(setting, 4))
     assert planned.facts.gap is not None
     assert planned.facts.gap < 0.02
