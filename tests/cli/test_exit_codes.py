@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.app import Planned
+from penstock.app import PlanAnswer
 from penstock.cli import plan as plan_module
 from penstock.model.outcome import Outcome, Shortfall
 
@@ -184,9 +184,9 @@ def test_a_search_that_ends_at_its_limit_is_done_and_says_so(run):
 
 
 def test_a_search_without_time_for_a_plan_is_1(run, monkeypatch):
-    def late(problem, scheduler, **_: object) -> Planned:
+    def late(problem, scheduler, **_: object) -> PlanAnswer:
         outcome = Outcome(None, (Shortfall("cpu_points", 1, 0),), interrupted=True)
-        return Planned(scheduler, problem, None, outcome, None, None, 0.0)
+        return PlanAnswer(scheduler, problem, None, outcome, None, None, 0.0)
 
     monkeypatch.setattr(plan_module.app, "plan", late)
     assert run("plan -s hetero -e linear") == (1, "", "hetero was stopped before it had a plan\n")

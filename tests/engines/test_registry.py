@@ -15,7 +15,7 @@ from penstock.engines.base import Ability, Capabilities, Engine
 from penstock.errors import ForeignEngineError, PenstockError, UnknownNameError, UsageError
 from penstock.files.store import load, save
 from penstock.model.profile import Cost, Profile
-from penstock_bench.synthetic import Recording, write_json_lines
+from penstock_bench.synthetic import Noise, Recording, write_json_lines
 
 
 class Broken(Engine):
@@ -183,7 +183,13 @@ def test_a_third_engine_is_measured(toy, run, spark):
     run("plan --from toy -p p.json -s default -o n.json")
     plan = load("n.json")
     loads = np.linspace(0.2, 0.6, 60) * plan.predicted.scale
-    recording = Recording(problem=plan.problem, placement=plan.placement, scale=loads, run="flow-1")
+    recording = Recording(
+        problem=plan.problem,
+        placement=plan.placement,
+        scale=loads,
+        run="flow-1",
+        noise=Noise(cpu_relative=0.01),
+    )
     write_json_lines(recording, toy / "telemetry", np.random.default_rng(1), files=2)
     code, _, err = run("profile --from toy --out measured.json")
     assert code == 0, err

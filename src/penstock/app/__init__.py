@@ -16,7 +16,7 @@ A running cluster is planned for, measured and told through an engine:
 say on the way goes to ``say`` or ``progress``.
 """
 
-from penstock.app.answers import Comparison, Planned
+from penstock.app.answers import Comparison, PlanAnswer
 from penstock.app.applying import PreparedPlan, apply, prepared
 from penstock.app.clusters import RunningCluster, diff_running, engine, running, snapshot
 from penstock.app.explanations import (
@@ -60,8 +60,8 @@ __all__ = [
     "MachineExplanation",
     "MeasuringOptions",
     "OfferedLoad",
+    "PlanAnswer",
     "PlanHistory",
-    "Planned",
     "PreparedPlan",
     "ReportOptions",
     "RunInput",

@@ -13,11 +13,11 @@ from penstock.report.pages.placement import notebook_comparison, notebook_page
 
 
 @dataclass(frozen=True)
-class Planned(PlanResult):
+class PlanAnswer(PlanResult):
     """A scheduler's answer to a problem. ``plan`` is ``None`` where there is none."""
 
     @classmethod
-    def of(cls, result: PlanResult) -> Planned:
+    def of(cls, result: PlanResult) -> PlanAnswer:
         return cls(**{field.name: getattr(result, field.name) for field in fields(result)})
 
     def to_dict(self) -> dict[str, object]:

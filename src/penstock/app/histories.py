@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from penstock.app.clusters import silent, types_of_hosts
 from penstock.app.telemetry import SparkOptions, TelemetrySelection, require_lines, take_in
-from penstock.change.history import Entry, Outcome
+from penstock.change.history import Entry, MeasuredOutcome
 from penstock.engines.base import Say
 from penstock.engines.spark.session import spark_session
 from penstock.errors import Finding, InputError, UnknownNameError
@@ -134,7 +134,7 @@ def measuring(folder: Path) -> Iterator[None]:
         yield
 
 
-def look_back(pipeline: Pipeline, folder: Path, say: Say = silent) -> dict[str, Outcome]:
+def look_back(pipeline: Pipeline, folder: Path, say: Say = silent) -> dict[str, MeasuredOutcome]:
     """Hold the plans that were applied against the telemetry just taken in."""
     receipts, findings = read_receipts(folder)
     for finding in findings:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from penstock.app.answers import Comparison, Planned
+from penstock.app.answers import Comparison, PlanAnswer
 from penstock.evaluate.bound import Bound
 from penstock.model.plan import Scalar
 from penstock.model.problem import Problem
@@ -42,7 +42,7 @@ def plan(
     if_lost: int = 0,
     same_counts: bool = False,
     progress: Callable[[str], None] = lambda _text: None,
-) -> Planned:
+) -> PlanAnswer:
     """Plan a problem. A scheduler that only places gets missing counts from ``counts_from``.
 
     With ``counts_from="topology"`` those that decide counts themselves keep the topologies' too.
@@ -63,7 +63,7 @@ def plan(
         same_counts=same_counts,
         progress=progress,
     )
-    return Planned.of(result)
+    return PlanAnswer.of(result)
 
 
 def compare(
@@ -89,4 +89,4 @@ def compare(
         budget=budget,
         progress=progress,
     )
-    return Comparison(result.problem, result.bound, tuple(map(Planned.of, result.rows)))
+    return Comparison(result.problem, result.bound, tuple(map(PlanAnswer.of, result.rows)))

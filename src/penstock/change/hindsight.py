@@ -15,7 +15,7 @@ from penstock.change.history import (
     PROCESSES,
     THREADS,
     MachineOutcome,
-    Outcome,
+    MeasuredOutcome,
     Receipt,
     TopologyOutcome,
     WhatRan,
@@ -34,7 +34,7 @@ QUEUE_FULL = 0.5
 CPU_FULL = 0.97
 
 
-def hindsight(applied: Receipt, ran: WhatRan) -> Outcome:
+def hindsight(applied: Receipt, ran: WhatRan) -> MeasuredOutcome:
     """What was measured, with what was to be expected of it."""
     plan = applied.plan
     compared, measured = _measured_cpu(plan, ran)
@@ -49,7 +49,7 @@ def hindsight(applied: Receipt, ran: WhatRan) -> Outcome:
         if names[m] in measured
     )
     full = _full_machines(plan, machines)
-    return Outcome(
+    return MeasuredOutcome(
         ran.from_ms,
         ran.to_ms,
         ran.stretches,

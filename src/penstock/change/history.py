@@ -134,7 +134,7 @@ class MachineOutcome:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class MeasuredOutcome:
     """What was measured of a plan, held against what the model says at the same rate."""
 
     from_ms: int
@@ -164,7 +164,7 @@ class Entry:
     """One plan of the history: what was done, and what came of it as far as that is known."""
 
     applied: Receipt
-    measured: Outcome | None = None
+    measured: MeasuredOutcome | None = None
     #: Why nothing was measured.
     why_not: str = ""
 

@@ -53,7 +53,7 @@ class Option:
 
 
 @dataclass(frozen=True)
-class Verb:
+class VerbOptions:
     """A verb or a group of them, by the words that are typed; the program itself has none."""
 
     path: tuple[str, ...]
@@ -85,7 +85,7 @@ def command(
     return EXIT_DONE
 
 
-def _verbs(command: Any, path: tuple[str, ...]) -> Iterator[Verb]:
+def _verbs(command: Any, path: tuple[str, ...]) -> Iterator[VerbOptions]:
     below = getattr(command, "commands", {})
     hints = get_type_hints(command.callback) if command.callback else {}
     options, arguments = [], []
@@ -99,7 +99,7 @@ def _verbs(command: Any, path: tuple[str, ...]) -> Iterator[Verb]:
             options.append(Option(names, parameter.help or "", takes_value, values))
     words = tuple(below) or (arguments[0] if arguments else ())
     help_line = command.short_help or (command.help or "").partition("\n")[0]
-    yield Verb(path, help_line, tuple(options), words)
+    yield VerbOptions(path, help_line, tuple(options), words)
     for name, one in below.items():
         yield from _verbs(one, (*path, name))
 
@@ -133,7 +133,7 @@ complete -o default -F _penstock penstock
 """
 
 
-def bash(verbs: Sequence[Verb]) -> str:
+def bash(verbs: Sequence[VerbOptions]) -> str:
     """A function for bash. Where it offers nothing, bash offers files."""
     paths = "|".join(f'"{" ".join(verb.path[:-1])} {verb.path[-1]}"' for verb in verbs if verb.path)
     values = []
@@ -150,12 +150,12 @@ def bash(verbs: Sequence[Verb]) -> str:
     return _BASH.format(paths=paths, values="\n".join(values), words="\n".join(words))
 
 
-def zsh(verbs: Sequence[Verb]) -> str:
+def zsh(verbs: Sequence[VerbOptions]) -> str:
     """zsh runs bash's function."""
     return f"autoload -U +X bashcompinit && bashcompinit\n{bash(verbs)}"
 
 
-def fish(verbs: Sequence[Verb]) -> str:
+def fish(verbs: Sequence[VerbOptions]) -> str:
     """One line for each verb and each option."""
     lines = []
     for verb in verbs:
@@ -169,7 +169,7 @@ def fish(verbs: Sequence[Verb]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _fish_condition(verb: Verb, below: Sequence[Verb]) -> str:
+def _fish_condition(verb: VerbOptions, below: Sequence[VerbOptions]) -> str:
     seen = [f"__fish_seen_subcommand_from {word}" for word in verb.path]
     if below:
         names = " ".join(other.path[-1] for other in below)

@@ -7,7 +7,7 @@ from pathlib import Path
 from penstock import app
 from penstock.cli import options
 from penstock.cli.output import say, show, write_file, write_json
-from penstock.cli.simulation_progress import Watch
+from penstock.cli.simulation_progress import SimulationProgress
 from penstock.errors import EXIT_DONE, EXIT_INTERRUPTED, UsageError
 from penstock.files.writer import to_json
 from penstock.model.plan import Plan
@@ -53,7 +53,7 @@ def simulate_load_curve(
     as_json: bool,
 ) -> int:
     """Simulate, print and write the curve; Ctrl-C keeps the loads that are done."""
-    watch = Watch("Ctrl-C ends with the loads that are done")
+    watch = SimulationProgress("Ctrl-C ends with the loads that are done")
     with options.stoppable_budget(stopping="ending with the loads that are done") as budget:
         curve = app.load_curve(
             plan,

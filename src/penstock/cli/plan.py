@@ -138,7 +138,7 @@ def command(
     changed, assumed = assume(problem, what_if_options.parse(add, remove, demand))
     changed = terms_options.with_terms(changed, asked, before)
 
-    def planned_for(one: Problem, kinds_of_losses: int) -> app.Planned:
+    def planned_for(one: Problem, kinds_of_losses: int) -> app.PlanAnswer:
         return app.plan(
             one,
             scheduler,
@@ -179,7 +179,7 @@ def command(
     return EXIT_INTERRUPTED if budget.stopped else _verdict(planned)
 
 
-def _verdict(planned: app.Planned) -> int:
+def _verdict(planned: app.PlanAnswer) -> int:
     """What a plan leaves undone, told; impossible only where that is proven."""
     outcome = planned.outcome
     for missed in outcome.missed:
@@ -198,7 +198,7 @@ def _verdict(planned: app.Planned) -> int:
     return EXIT_FAILURE
 
 
-def _not_reached(planned: app.Planned, missed: Shortfall) -> str:
+def _not_reached(planned: app.PlanAnswer, missed: Shortfall) -> str:
     """The best that was found beside what was asked for, and what is known beyond it."""
     asked, best = rate(missed.needed), rate(missed.available)
     ours = planned.scheduler == DEFAULT_SCHEDULER
@@ -260,7 +260,7 @@ def _say_what_fits_nowhere(plan: Plan) -> None:
     say(f"if {machine} is lost, there is no room for {counted(number, 'instance')} of it{more}")
 
 
-def _say_why_not(planned: app.Planned, *, stopped: bool) -> int:
+def _say_why_not(planned: app.PlanAnswer, *, stopped: bool) -> int:
     """Why there is no plan, and the exit code for that."""
     if planned.outcome.impossible is not None:
         say(f"impossible, no plan exists: {planned.outcome.impossible}")

@@ -12,7 +12,7 @@ from penstock import app
 from penstock.cli import options
 from penstock.cli.load_curve import parse_loads, simulate_load_curve
 from penstock.cli.output import say, show, write_file, write_json
-from penstock.cli.simulation_progress import Watch
+from penstock.cli.simulation_progress import SimulationProgress
 from penstock.errors import EXIT_DONE, EXIT_INTERRUPTED, InputError, UsageError
 from penstock.files.simulation_file import simulation_to_dict
 from penstock.files.writer import to_json
@@ -89,7 +89,7 @@ def command(
     wanted = app.scenario_for(
         loaded, scenario, offered_per_s=offered, load=load_, saturate=saturate, seconds=seconds
     )
-    watch = Watch("Ctrl-C ends with the results so far")
+    watch = SimulationProgress("Ctrl-C ends with the results so far")
     if not fluid and not is_compiled():
         say("compiling the engine, once; this takes some ten seconds")
     if curve:

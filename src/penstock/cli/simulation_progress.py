@@ -10,7 +10,7 @@ _FIRST_WORD_AFTER_S = 3.0
 _SAY_EVERY_S = 5.0
 
 
-class Watch:
+class SimulationProgress:
     """Says how far it is, and what Ctrl-C does."""
 
     def __init__(self, interrupt: str) -> None:

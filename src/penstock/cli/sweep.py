@@ -41,7 +41,7 @@ def command(
     \b
     penstock sweep suite.yaml --master spark://10.0.0.1:7077
     """
-    watch = _Watch()
+    watch = _SweepProgress()
     result = app.sweep(
         suite, out, master=master, again=again, begins=watch.begin, progress=watch.see
     )
@@ -63,7 +63,7 @@ def command(
     return EXIT_FAILURE if failed or result.failure else EXIT_DONE
 
 
-class _Watch:
+class _SweepProgress:
     """Progress on stderr."""
 
     def __init__(self) -> None:

@@ -26,7 +26,7 @@ _ENOUGH = 3e8
 
 
 @lru_cache(maxsize=512)
-def _planned(topology: str, cluster: str, met: float, weighted: bool, seed: int) -> app.Planned:
+def _planned(topology: str, cluster: str, met: float, weighted: bool, seed: int) -> app.PlanAnswer:
     problem = app.problem(topology, cluster, met=met, weighted=weighted)
     return app.plan(problem, "penstock", seed=seed)
 
@@ -114,7 +114,7 @@ def many_machines(repeats: int, figure: str) -> Iterator[float]:
 
 
 @lru_cache(maxsize=16)
-def _large(seed: int) -> tuple[app.Planned, float]:
+def _large(seed: int) -> tuple[app.PlanAnswer, float]:
     problem = large_problem(seed)
     started = time.perf_counter()
     planned = app.plan(problem, "penstock")
@@ -171,7 +171,7 @@ def _others() -> list[str]:
     return [name for name, entry in known.items() if entry.scheduler and name != "penstock"]
 
 
-def _ahead(ours: app.Planned, names: list[str]) -> float:
+def _ahead(ours: app.PlanAnswer, names: list[str]) -> float:
     rows = app.compare(ours.problem, names).rows
     rates = [r.facts.scale for r in rows if r.facts.scale is not None and not r.facts.violations]
     best = max(rates, default=0.0)

@@ -74,7 +74,7 @@ def hetero_highest_load(repeats: int) -> Iterator[float]:
     yield float(max(j.utilisation.max() for j in judged if j is not None))
 
 
-def _hetero_plans() -> list[app.Planned]:
+def _hetero_plans() -> list[app.PlanAnswer]:
     return [
         app.plan(app.problem(topology, cluster, met=1.5), "hetero")
         for topology in _TOPOLOGIES

@@ -46,7 +46,7 @@ def _problem(cluster: str) -> Problem:
 
 
 @lru_cache(maxsize=64)
-def _planned(cluster: str, scheduler: str, hard: str = "") -> app.Planned:
+def _planned(cluster: str, scheduler: str, hard: str = "") -> app.PlanAnswer:
     parameters: dict[str, Scalar] = {"hard": hard} if hard else {}
     return app.plan(_problem(cluster), scheduler, parameters=parameters)
 
@@ -67,7 +67,7 @@ def every_scheduler(cluster: str) -> FigureTable:
     return FigureTable(f"{cluster}, executors as Storm's own test counts them", _COLUMNS, rows)
 
 
-def _row(label: str, planned: app.Planned) -> list[str]:
+def _row(label: str, planned: app.PlanAnswer) -> list[str]:
     refused = str(len(planned.outcome.shortfalls))
     if planned.plan is None:
         return [label, "0", refused, *[""] * 6, seconds(planned.seconds)]
@@ -85,7 +85,7 @@ def _row(label: str, planned: app.Planned) -> list[str]:
     ]
 
 
-def _distance(planned: app.Planned) -> float:
+def _distance(planned: app.PlanAnswer) -> float:
     """Mean distance of connected executor pairs: 0 same worker, 1 node, 2 rack, 3 other rack."""
     if planned.plan is None:
         return 0.0
@@ -105,7 +105,7 @@ def machines_against_distance(cluster: str, nearness: list[float]) -> FigureTabl
 
 
 @lru_cache(maxsize=16)
-def _near(cluster: str, nearness: float) -> app.Planned:
+def _near(cluster: str, nearness: float) -> app.PlanAnswer:
     return app.plan(_problem(cluster), "penstock", parameters={"nearness": nearness})
 
 

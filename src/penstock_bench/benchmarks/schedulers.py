@@ -29,7 +29,7 @@ def _problem(seed: int, size: Size = _PAPERS_SIZE) -> Problem:
 
 
 @lru_cache(maxsize=256)
-def _optimal(seed: int, per_machine: int) -> app.Planned:
+def _optimal(seed: int, per_machine: int) -> app.PlanAnswer:
     settings = {"per_machine": per_machine, "effort": _ENOUGH}
     return app.plan(_problem(seed), "optimal", parameters=settings)
 

@@ -118,7 +118,7 @@ def covered(tuples: list[float], seed: int, repeats: int = 1) -> Iterator[float]
 
 
 @lru_cache(maxsize=1)
-def _plans() -> tuple[app.Planned, ...]:
+def _plans() -> tuple[app.PlanAnswer, ...]:
     names = [name for name, entry in schedulers.registered().items() if entry.scheduler]
     made = []
     for example in examples.topology_names():

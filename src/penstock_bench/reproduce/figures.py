@@ -80,7 +80,7 @@ def plan_figures(setting: PaperSetting, told: Told) -> Found:
     return found
 
 
-def _planned(problem: Problem, use: SchedulerUse, bound: Bound | None) -> app.Planned:
+def _planned(problem: Problem, use: SchedulerUse, bound: Bound | None) -> app.PlanAnswer:
     if use.carry or use.least:
         carried = float(problem.demand.sum()) if use.carry else None
         problem = problem.with_terms(Terms(carry_per_s=carried, least=use.least))
@@ -104,7 +104,7 @@ def _demand(setting: PaperSetting, problem: Problem) -> dict[str, float]:
     }
 
 
-def figures_of_plan(planned: app.Planned) -> Figures:
+def figures_of_plan(planned: app.PlanAnswer) -> Figures:
     """What a plan promises."""
     facts = planned.facts
     found: Figures = {name: _number(getattr(facts, name)) for name in _FACTS}

@@ -10,7 +10,7 @@ from tests.builders import SHAPES, cluster, profile, topology
 from penstock.engines.base import Batch
 from penstock.engines.lab.machines import parse_machines
 from penstock.engines.spark.closed_loop_demo import ClosedLoop, predicted_points
-from penstock.engines.spark.observed import BatchObservation, RunObservation, Watch
+from penstock.engines.spark.observed import BatchObservation, BatchWatch, RunObservation
 from penstock.engines.spark.runner import TELEMETRY
 from penstock.errors import PenstockError
 from penstock.model.problem import build
@@ -34,7 +34,7 @@ def lab(limited):
 
 def test_batches_count_once_the_limits_are_on_and_two_more_have_passed():
     place = lab(limited=False)
-    watch = Watch(place, seconds=2.0, patience_until=float("inf"))
+    watch = BatchWatch(place, seconds=2.0, patience_until=float("inf"))
     for number in range(8):
         place.held["m1"].is_limited = number >= 2
         watch.see(Batch(number, 1.0, (sample("m1", 100.0, 1.0),)))
@@ -65,7 +65,7 @@ def test_some_batches_of_a_run_have_their_own_rate_and_cpu():
 
 
 def test_a_lab_that_does_not_warm_up_is_told():
-    watch = Watch(lab(limited=False), seconds=2.0, patience_until=0.0)
+    watch = BatchWatch(lab(limited=False), seconds=2.0, patience_until=0.0)
     with pytest.raises(PenstockError, match="did not warm up"):
         watch.is_done()
 

@@ -22,7 +22,7 @@ from penstock.engines.lab.lab import Lab
 from penstock.engines.lab.profile import profile_of
 from penstock.engines.spark.code import Code
 from penstock.engines.spark.deployment import Deployment, Instance, PlaceBy
-from penstock.engines.spark.observed import RunObservation, Watch, rows_of
+from penstock.engines.spark.observed import BatchWatch, RunObservation, rows_of
 from penstock.engines.spark.placement import EXECUTOR_MB, Places, settings
 from penstock.engines.spark.planning import SCHEDULER, as_spark_runs_it
 from penstock.engines.spark.runner import TELEMETRY, Runner
@@ -114,10 +114,10 @@ class ClosedLoop:
         places: Places | None = None,
         every_s: float = 0.0,
     ) -> RunObservation:
-        """Watch a run for so many seconds after everything is warm."""
+        """BatchWatch a run for so many seconds after everything is warm."""
         folder = self.folder / name
         shutil.rmtree(folder, ignore_errors=True)
-        watch = Watch(self.lab, seconds, time.monotonic() + _LIMITED_WITHIN_S)
+        watch = BatchWatch(self.lab, seconds, time.monotonic() + _LIMITED_WITHIN_S)
         runner = Runner(
             spark, self.topology, self.code, source, folder, lambda: deployment, watch.see, places,
             every_s=every_s,

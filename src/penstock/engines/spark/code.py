@@ -39,7 +39,7 @@ Function = Callable[..., Any]
 
 
 @dataclass(frozen=True)
-class Work:
+class ComponentWork:
     """One component's function and the schemas of what it puts out and remembers."""
 
     component: str
@@ -62,7 +62,7 @@ class Work:
 class Code:
     """The work of every component of a topology, and the file it is from."""
 
-    works: Mapping[str, Work]
+    works: Mapping[str, ComponentWork]
     file: Path
 
     @property
@@ -92,7 +92,7 @@ def load_code(path: Path, topology: Topology) -> Code:
             message = f'say what {component.name} puts out: streams = {{"{component.name}": "…"}}'
             findings.append(Finding(message, str(path), field="streams"))
         schemas = declared if isinstance(declared, Mapping) else {DEFAULT_STREAM: declared or ""}
-        works[component.name] = Work(
+        works[component.name] = ComponentWork(
             component.name, function, dict(schemas), state.get(component.name)
         )
     if findings:

@@ -23,7 +23,7 @@ from pyspark.sql import functions as F
 from penstock.engines.spark.code import Code
 from penstock.engines.spark.dealing import FROM_SOURCE, Deal
 from penstock.engines.spark.deployment import Deployment
-from penstock.engines.spark.instance import Component, Remembered, Stage, Subscriber
+from penstock.engines.spark.instance import ComponentInstances, Remembered, Stage, Subscriber
 from penstock.engines.spark.keys import Hot
 from penstock.engines.spark.layout import Layout, Slot, lay_out, spouts
 from penstock.engines.spark.packets import NOTE, ORDER, PACKETS_DDL, TO
@@ -148,14 +148,14 @@ class Dataflow:
             folder=str(folder),
         )
 
-    def _component(self, name: str, known: Mapping[str, Remembered]) -> Component:
+    def _component(self, name: str, known: Mapping[str, Remembered]) -> ComponentInstances:
         work = self.code.works[name]
         subscribers: dict[str, tuple[Subscriber, ...]] = {}
         for stream in self._streams:
             if stream.source == name:
                 before = subscribers.get(stream.name, ())
                 subscribers[stream.name] = (*before, self._subscriber(stream))
-        return Component(
+        return ComponentInstances(
             name=name,
             function=work.function,
             takes_arrow=work.takes_arrow,

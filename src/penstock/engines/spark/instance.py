@@ -59,7 +59,7 @@ class Remembered:
 
 
 @dataclass(frozen=True)
-class Component:
+class ComponentInstances:
     """What a task must know of one component."""
 
     name: str
@@ -78,7 +78,7 @@ class Stage:
 
     #: Which components each partition works as, first to last, and as which of their instances.
     slots: tuple[tuple[tuple[str, ...], int], ...]
-    components: dict[str, Component]
+    components: dict[str, ComponentInstances]
     #: Of streams that come as packets, by "component/stream".
     schemas: dict[str, pa.Schema]
     machine_type: str
@@ -91,7 +91,7 @@ class Stage:
         context = TaskContext.get()
         place = context.partitionId() if context is not None else 0
         attempt = context.taskAttemptId() if context is not None else 0
-        yield from _Run(self, *self.slots[place], attempt).work(batches)
+        yield from _InstanceRun(self, *self.slots[place], attempt).work(batches)
 
 
 class _Meter:
@@ -115,7 +115,7 @@ class _Meter:
 class _Working:
     """One component's instance during one batch."""
 
-    made: Component
+    made: ComponentInstances
     task: int
     inputs: dict[str, list[float]] = field(default_factory=dict)
     outputs: dict[str, list[float]] = field(default_factory=dict)
@@ -124,7 +124,7 @@ class _Working:
     state: pd.DataFrame | None = None
 
 
-class _Run:
+class _InstanceRun:
     """One slot, one batch."""
 
     def __init__(self, stage: Stage, names: tuple[str, ...], number: int, attempt: int) -> None:

@@ -102,7 +102,7 @@ class RunObservation:
         return {host: tuples[host] / busy_s[host] for host in tuples if busy_s[host] > 0}
 
 
-class Watch:
+class BatchWatch:
     """Waits for the limits, leaves out a few batches, then counts."""
 
     def __init__(self, lab: Lab, seconds: float, patience_until: float) -> None:

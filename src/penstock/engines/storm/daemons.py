@@ -27,7 +27,7 @@ _WORKER_OPTIONS = f"-Xmx256m {QUICK_COMPILER}"
 
 
 @dataclass(frozen=True)
-class Machine:
+class StormMachine:
     """A supervisor of a small Storm on one computer."""
 
     name: str
@@ -91,7 +91,7 @@ def kept_to(address: str, agent: Path) -> str:
 
 
 def supervisor_settings(
-    machine: Machine, home: StormHome, folder: Path, agent: Path
+    machine: StormMachine, home: StormHome, folder: Path, agent: Path
 ) -> dict[str, object]:
     return {
         "worker.childopts": f"{kept_to(machine.host, agent)} {_WORKER_OPTIONS}",

@@ -44,7 +44,7 @@ def start_lab(lab: Lab) -> str:
     start("nimbus", daemons.NIMBUS, shared | daemons.nimbus_settings(lab.folder, plan_file(lab)),
           jars=(jar,))  # fmt: skip
     for number, machine in enumerate(lab.machines):
-        settings = daemons.Machine(
+        settings = daemons.StormMachine(
             machine.name,
             machine.type,
             f"127.0.0.{_FIRST_HOST + number}",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from penstock.change.diff import ComponentChange
-from penstock.change.history import APPLIED, BEGUN, Entry, Outcome, Receipt
+from penstock.change.history import APPLIED, BEGUN, Entry, MeasuredOutcome, Receipt
 from penstock.planning.numbers import percent
 from penstock.report.page import (
     Block,
@@ -37,14 +37,14 @@ def verdict(entry: Entry) -> str:
     return "; ".join([_cpu_verdict(measured), *_rate_verdicts(entry, measured)])
 
 
-def _cpu_verdict(measured: Outcome) -> str:
+def _cpu_verdict(measured: MeasuredOutcome) -> str:
     error = measured.median_cpu_error
     if error is None:
         return "no CPU predicted"
     return "CPU as predicted" if error <= AS_PREDICTED else "CPU not as predicted"
 
 
-def _rate_verdicts(entry: Entry, measured: Outcome) -> list[str]:
+def _rate_verdicts(entry: Entry, measured: MeasuredOutcome) -> list[str]:
     verdicts = []
     several = len(measured.topologies) > 1
     for topology in measured.topologies:
@@ -213,7 +213,7 @@ def _rates(entry: Entry) -> Table:
     )
 
 
-def _cpu_title(measured: Outcome | None) -> str:
+def _cpu_title(measured: MeasuredOutcome | None) -> str:
     if measured is None:
         return "CPU (points)"
     return f"CPU (points), {measured.compared}, at the rate that was measured"
@@ -270,7 +270,7 @@ def entry_dict(entry: Entry) -> dict[str, object]:
     }
 
 
-def _outcome_dict(entry: Entry, measured: Outcome) -> dict[str, object]:
+def _outcome_dict(entry: Entry, measured: MeasuredOutcome) -> dict[str, object]:
     return {
         "from_ms": measured.from_ms,
         "to_ms": measured.to_ms,

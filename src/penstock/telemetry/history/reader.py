@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from penstock.change.history import Entry, MachineOutcome, Outcome, Receipt, TopologyOutcome
+from penstock.change.history import Entry, MachineOutcome, MeasuredOutcome, Receipt, TopologyOutcome
 from penstock.errors import Finding, InputError
 from penstock.files.json_reader import parse_json
 from penstock.files.receipt_file import read_receipts, receipt_from
@@ -55,7 +55,7 @@ def read_history(folder: Path) -> tuple[list[Entry], list[Finding]]:
 
 
 def _entries(
-    applied: Iterable[Receipt], outcomes: Mapping[str, Outcome], whys: Mapping[str, str]
+    applied: Iterable[Receipt], outcomes: Mapping[str, MeasuredOutcome], whys: Mapping[str, str]
 ) -> list[Entry]:
     return [
         Entry(a, outcomes.get(a.id), "" if a.id in outcomes else str(whys.get(a.id, "")))
@@ -92,7 +92,7 @@ class _Reader:
         return [row for file in files for row in pq.ParquetFile(file).read().to_pylist()]
 
 
-def _outcomes(rates: list[Row], cpu: list[Row]) -> dict[str, Outcome]:
+def _outcomes(rates: list[Row], cpu: list[Row]) -> dict[str, MeasuredOutcome]:
     outcomes = {}
     for id_ in sorted({row["id"] for row in rates}):
         own = [row for row in rates if row["id"] == id_]
@@ -104,7 +104,7 @@ def _outcomes(rates: list[Row], cpu: list[Row]) -> dict[str, Outcome]:
             )
             for row in own
         )  # fmt: skip
-        outcomes[id_] = Outcome(
+        outcomes[id_] = MeasuredOutcome(
             own[0]["from_ms"],
             own[0]["to_ms"],
             own[0]["stretches"],

@@ -16,7 +16,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from penstock.change.hindsight import hindsight
-from penstock.change.history import APPLIED, Outcome, Receipt
+from penstock.change.history import APPLIED, MeasuredOutcome, Receipt
 from penstock.errors import Finding, InputError
 from penstock.telemetry.history.reader import RECEIPTS_IN, UNMEASURED
 from penstock.telemetry.history.what_ran import what_ran
@@ -50,7 +50,7 @@ class HistoryTables:
         self.store.commit(manifest.with_facts(**{RECEIPTS_IN: {**known, **digests}}))
         return len(fresh)
 
-    def measure(self, rates: DataFrame, applied: Sequence[Receipt]) -> dict[str, Outcome]:
+    def measure(self, rates: DataFrame, applied: Sequence[Receipt]) -> dict[str, MeasuredOutcome]:
         """Hold the plans in force against what ran; what was measured anew, by id.
 
         A measurement gives way only to one of at least as much time: telemetry is rotated, and
@@ -141,7 +141,7 @@ def _predicted_cpu(applied: Receipt) -> list[Row]:
     ]
 
 
-def _rates(id_: str, outcome: Outcome) -> list[Row]:
+def _rates(id_: str, outcome: MeasuredOutcome) -> list[Row]:
     return [
         (
             t.topology, outcome.from_ms, outcome.to_ms, outcome.stretches, t.rate_per_s,
@@ -151,7 +151,7 @@ def _rates(id_: str, outcome: Outcome) -> list[Row]:
     ]  # fmt: skip
 
 
-def _cpu(id_: str, outcome: Outcome) -> list[Row]:
+def _cpu(id_: str, outcome: MeasuredOutcome) -> list[Row]:
     return [
         (m.machine, outcome.compared, m.cpu_points, m.expected_cpu_points, id_)
         for m in outcome.machines
