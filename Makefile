@@ -27,11 +27,13 @@ test: setup ## Run the tests; choose some with ARGS="-k java"
 coverage: setup ## Run the tests and show which lines of each file they did not run
 	@$(BIN)/python scripts/run_tests.py --coverage $(ARGS)
 
-lint: setup ## Check format, style, types and the direction of imports
+lint: setup ## Check format, style, types, names, commit subjects and the direction of imports
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python scripts/check_class_names.py
+	$(BIN)/python scripts/check_commit_subjects.py
 
 bench: setup ## Run the core benchmark suite
 	@$(BIN)/penstock bench core
