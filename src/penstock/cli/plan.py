@@ -49,15 +49,15 @@ def command(
         typer.Option(
             "--scheduler",
             "-s",
-            help="See penstock schedulers. Default: penstock; for Spark, proportional.",
+            help="One of penstock schedulers. Default: penstock; for Spark, proportional.",
         ),
     ] = None,
     engine: engine_options.EngineName = registry.DEFAULT_ENGINE,
     setting: Annotated[
-        list[str] | None, typer.Option("--set", help="A scheduler's parameter, name=value.")
+        list[str] | None, typer.Option("--set", help="Set a parameter of the scheduler.")
     ] = None,
     current: Annotated[
-        Path | None, typer.Option("--current", help="The plan in force: show what changes.")
+        Path | None, typer.Option("--current", help="Plan in force: show what would change.")
     ] = None,
     terms: terms_options.TermsFile = None,
     carry: terms_options.Carry = None,
@@ -80,7 +80,10 @@ def command(
     ] = None,
     same_counts: Annotated[
         bool,
-        typer.Option("--same-counts", help="If a machine is lost, none starts or ends (Storm)."),
+        typer.Option(
+            "--same-counts",
+            help="When a machine is lost, move instances but start and stop none, as Storm does.",
+        ),
     ] = False,
     counts_from: options.CountsFrom = DEFAULT_COUNTS_FROM,
     weighted: options.Weighted = False,
