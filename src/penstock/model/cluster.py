@@ -80,7 +80,7 @@ class MachineType:
 
     @property
     def gflops(self) -> float | None:
-        """Node power as the thesis counts it (SPEC 3.6)."""
+        """Node power as the thesis counts it (Muhammad 2023, chapter 3)."""
         if self.cores is None or self.ghz is None or self.flops_per_cycle is None:
             return None
         return (self.sockets or 1) * self.cores * self.ghz * self.flops_per_cycle

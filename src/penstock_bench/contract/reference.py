@@ -1,6 +1,6 @@
 """A second evaluator, to hold the fast one against: plain loops, every instance pair on its own.
 
-Written from SPEC sections 1, 2 and 2b and from the nouns of ``penstock.model`` alone; it knows
+Written from docs/concepts.md and from the nouns of ``penstock.model`` alone; it knows
 nothing of ``penstock.evaluate`` and reads no array of :class:`Problem`. What a source instance
 sends to a target instance is one number in a table; everything else is a sum over that table.
 """
