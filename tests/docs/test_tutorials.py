@@ -15,6 +15,13 @@ steps = script("tutorials").steps
 SHORTER = ((r"--seconds 60 --out run", "--batches 12 --rows 4000 --out run"),)
 
 
+def commands_of(name: str) -> list[str]:
+    """The commands of a tutorial, in order."""
+    page = ROOT / "docs" / "tutorials" / name
+    text = page.read_text(encoding="utf-8")
+    return [step.text for step in steps(text) if step.kind == "command"]
+
+
 def walk(name: str, folder: Path) -> None:
     """Do what a tutorial says, in this folder."""
     page = ROOT / "docs" / "tutorials" / name

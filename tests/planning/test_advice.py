@@ -53,7 +53,7 @@ def test_without_error_bars_it_says_that_it_cannot_say():
     problem = build(topology("a"), cluster(M1=1), profile(a=1.0))
     found = advise(plan_of(problem, "a M1-1"))
     assert found.range_of_plan is None
-    assert sentences(found)[-1].startswith("how sure this is cannot be said")
+    assert sentences(found)[-1].startswith("how certain these figures are is unknown")
 
 
 def test_advice_needs_rates():

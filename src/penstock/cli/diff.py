@@ -45,7 +45,7 @@ def command(
         )
         changes = app.diff_running(target, options.load_plan(before), say=say)
     elif after is None:
-        raise UsageError("name two plans, or one and --from storm")
+        raise UsageError("name two plans, or one plan and --from storm")
     else:
         changes = app.diff(options.load_plan(before), options.load_plan(after))
     if as_json:

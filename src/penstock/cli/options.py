@@ -170,7 +170,7 @@ class Stoppable:
         if self._best is None or not self._bound:
             return ""
         gap = max(0.0, 1.0 - self._best / self._bound)
-        return f", {percent(gap, 2)} below the bound"
+        return f", gap to bound {percent(gap, 2)}"
 
     def _must_stop(self) -> bool:
         """Asked by the scheduler in every round; long searches are reported in passing."""

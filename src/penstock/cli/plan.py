@@ -206,7 +206,7 @@ def _not_reached(planned: app.Planned, missed: Shortfall) -> str:
     if planned.bound is None:
         return words
     most = planned.bound.scale * float(planned.problem.demand.sum())
-    return f"{words}; that it is possible is not excluded (no plan can exceed {rate(most)})"
+    return f"{words}; a better plan may exist (no plan can exceed {rate(most)})"
 
 
 def _costs(
@@ -255,8 +255,8 @@ def _say_what_fits_nowhere(plan: Plan) -> None:
         return
     machine, number = max(short, key=lambda loss: loss[1])
     others = len(short) - 1
-    more = f"; so with {counted(others, 'other machine')}" if others else ""
-    say(f"if {machine} is lost, there is no room for {counted(number, 'instance')} of it{more}")
+    more = f"; the same is true of {counted(others, 'other machine')}" if others else ""
+    say(f"if {machine} is lost, no room is left for {counted(number, 'instance')} of it{more}")
 
 
 def _say_why_not(planned: app.Planned, *, stopped: bool) -> int:
@@ -269,5 +269,5 @@ def _say_why_not(planned: app.Planned, *, stopped: bool) -> int:
         return EXIT_INTERRUPTED if stopped else EXIT_FAILURE
     for shortfall in planned.outcome.shortfalls:
         say(f"{planned.scheduler} found no plan: {shortfall}")
-    say("that there is one is not excluded; another scheduler may find it")
+    say("a plan may exist all the same; another scheduler may find one")
     return EXIT_FAILURE

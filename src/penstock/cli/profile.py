@@ -134,7 +134,7 @@ def command(
 def _refuse_folders(*, follow: bool, store: str | None) -> None:
     """A running cluster's telemetry is read once, into tables of its own."""
     if follow:
-        raise UsageError("--follow reads a folder: name it, without --from storm")
+        raise UsageError("--follow needs a folder of telemetry, and does not go with --from storm")
     if store is not None:
         raise UsageError("--store keeps all telemetry: name a folder, without --from storm")
 

@@ -136,7 +136,7 @@ class Cluster:
 
     def __post_init__(self) -> None:
         if not self.machines:
-            raise ValueError(f"cluster {self.name}: no machines")
+            raise ValueError(f"cluster {self.name} has no machines")
         if len(self.type_names) != len(self.types):
             raise ValueError(f"cluster {self.name}: a machine type is named twice")
         unknown = {m.type for m in self.machines} - set(self.type_names)

@@ -52,7 +52,7 @@ def sentences(found: Advice) -> list[str]:
         names = ", ".join(f"{count} {kind}" for kind, count in found.can_go)
         lines.append(f"the same rate needs fewer machines: {names} can go")
     else:
-        lines.append("no machine can go without loss, as far as was found")
+        lines.append("every machine is needed, as far as was found")
     for kind, used in found.wasted:
         lines.append(f"{kind} is wasted: at best {percent(used)} of its CPU is of use")
     return [line for line in (*lines, *_sure(found)) if line]
@@ -67,7 +67,7 @@ def _pays(what: str, changes: tuple[Change, ...]) -> str:
 
 def _sure(found: Advice) -> list[str]:
     if found.range_of_plan is None or found.range_of_best is None:
-        return ["how sure this is cannot be said: the profile has no error bars"]
+        return ["how certain these figures are is unknown: the profile has no error bars"]
     low, high = found.range_of_plan
     worst, best = found.range_of_best
     ends = f"{rate(low)} to {rate(high)}, the best plans {rate(worst)} to {rate(best)}"

@@ -23,7 +23,7 @@ def explanation_view(found: Explanation, name: str, *, all_machines: bool) -> Re
     if not all_machines:
         shown = shown[:_MOST_LISTED]
     hidden = len(found.alternatives) - len(shown)
-    more = [Text(f"… {hidden} machines more (--all-machines lists all)")] if hidden else []
+    more = [Text(f"and {hidden} more machines (--all-machines lists all)")] if hidden else []
     return Group(*lines, _table(found, shown), *more)
 
 

@@ -52,7 +52,10 @@ def purchase_view(problem: Problem, found: Purchase) -> RenderableType:
     unit = float(problem.demand.sum())
     most = rate(found.bound_scale * unit)
     if found.another_plan_may_do:
-        head = f"today's machines may do: no plan can exceed {most} tuples/s, so try penstock plan"
+        head = (
+            f"today's machines may be enough: no plan can exceed {most} tuples/s, "
+            "so try penstock plan"
+        )
     else:
         head = f"today's machines cannot carry it: no plan can exceed {most} tuples/s"
     able = [need for need in found.needs if need.likely is not None]

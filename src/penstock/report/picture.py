@@ -64,7 +64,7 @@ def _header(parts: list[str], plan: Plan) -> float:
     rates = ", ".join(f"{name} {rate(value)}" for name, value in predicted.rate_per_s)
     line = f"carries {rates} tuples/s"
     if predicted.gap is not None:
-        line += f"; {percent(predicted.gap)} below what no plan can exceed"
+        line += f"; gap to bound {percent(predicted.gap)}"
     parts.append(text(_MARGIN, 48, cut(line, _INNER)))
     parts.append(text(_MARGIN, 66, cut(f"limited by {predicted.limited_by}", _INNER), fill=FAINT))
     return 84

@@ -21,7 +21,7 @@ def standing_view(found: Standing, *, all_machines: bool) -> RenderableType:
     lines = [Text(line) for line in sentences(found)]
     shown = found.machines if all_machines else found.machines[:_MOST_MACHINES]
     hidden = len(found.machines) - len(shown)
-    more = [Text(f"… {hidden} machines more (--all-machines lists all)")] if hidden else []
+    more = [Text(f"and {hidden} more machines (--all-machines lists all)")] if hidden else []
     return Group(*lines, _components(found), _machines(found, shown), *more)
 
 
@@ -69,8 +69,8 @@ def _prices(found: Standing, demand: float) -> list[str]:
     if dearest.weight > 0:
         label = found.problem.labels[dearest.component]
         lines.append(
-            f"what the cluster can carry hangs most on {label}: one percent off its cost per "
-            f"tuple is worth {dearest.weight:.2f} percent"
+            f"what the cluster can carry depends most on {label}: 1 % off its cost per "
+            f"tuple is worth {dearest.weight:.2f} %"
         )
     return lines
 

@@ -202,7 +202,7 @@ class Reference:
             util[machine.type].append(used / kind.cpu_points)
         profile = self.problem.profile
         if profile is None:
-            raise ValueError("without a profile there are no kinds of work to weigh by")
+            raise ValueError("the weights need a profile")
         cost = profile.by_place
         kinds = {cost_row(profile, t, c) for t in self.problem.topologies for c in t.components}
         kinds = {row for row in kinds if all(cost[row, t].e > 0 for t in util)}

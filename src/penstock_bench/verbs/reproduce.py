@@ -55,11 +55,11 @@ def command(
         int, typer.Option("--jobs", "-j", help="Number of processes.", min=1, max=64)
     ] = 2,
     markdown: Annotated[
-        bool, typer.Option("--markdown", help="Print Markdown; with --out, too.")
+        bool, typer.Option("--markdown", help="Print Markdown, also with --out.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON; with --out, too.")] = False,
-    csv: Annotated[bool, typer.Option("--csv", help="Print CSV; with --out, too.")] = False,
-    latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX; with --out, too.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, also with --out.")] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Print CSV, also with --out.")] = False,
+    latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX, also with --out.")] = False,
 ) -> int:
     """Repeat the papers' experiments and compare the results with theirs.
 
