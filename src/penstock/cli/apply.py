@@ -27,9 +27,9 @@ def command(
     storm_yaml: engine_options.StormYaml = None,
     types: engine_options.Types = None,
     more: engine_options.EngineOptions = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do it; without, only say what would be.")] = (
-        False
-    ),
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Apply the plan; without it, only show what would change.")
+    ] = (False),
     wait_s: Annotated[
         int, typer.Option("--wait", help="Seconds to wait for tuples in flight.", min=0)
     ] = 2,

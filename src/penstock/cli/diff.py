@@ -16,10 +16,8 @@ from penstock.report.text import changes_view
 
 
 def command(
-    before: Annotated[
-        Path, typer.Argument(help="The plan in force; with --from, the one to come.")
-    ],
-    after: Annotated[Path | None, typer.Argument(help="The plan to come.")] = None,
+    before: Annotated[Path, typer.Argument(help="The plan in force; with --from, the new plan.")],
+    after: Annotated[Path | None, typer.Argument(help="The new plan.")] = None,
     taken_from: engine_options.From = None,
     nimbus: engine_options.Nimbus = None,
     ui: engine_options.Ui = None,

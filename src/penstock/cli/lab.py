@@ -99,7 +99,7 @@ def status(
     return _show(lab, as_json=as_json)
 
 
-@app.command("down", short_help="Stop the lab and remove all it made.")
+@app.command("down", short_help="Stop the lab and remove its files.")
 def down(engine: engine_options.EngineName = DEFAULT_ENGINE) -> int:
     """Stop the lab: processes end, control groups and folders go.
 
