@@ -1,7 +1,7 @@
 # Every target sets up what it needs: Python 3.11 or newer and make are enough to start.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo quick test coverage lint bench docs clean
+.PHONY: help setup demo quick test coverage lint bench docs site clean
 
 BIN := .venv/bin
 export PYTHON
@@ -27,11 +27,13 @@ test: setup ## Run the tests; choose some with ARGS="-k java"
 coverage: setup ## Run the tests and show which lines of each file they did not run
 	@$(BIN)/python scripts/run_tests.py --coverage $(ARGS)
 
-lint: setup ## Check format, style, types and the direction of imports
+lint: setup ## Check format, style, types, names, commit subjects and the direction of imports
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python scripts/check_class_names.py
+	$(BIN)/python scripts/check_commit_subjects.py
 
 bench: setup ## Run the core benchmark suite
 	@$(BIN)/penstock bench core
@@ -39,7 +41,10 @@ bench: setup ## Run the core benchmark suite
 docs: setup ## Build the generated parts of the documentation
 	@$(BIN)/python scripts/build_docs.py
 
+site: setup ## Build the documentation as a web site, in site/
+	@scripts/build_site.sh
+
 clean: ## Remove .venv, caches and build products
 	@if [ -d .venv ]; then rm -rf .venv.discarded && mv .venv .venv.discarded; fi
-	rm -rf storm-plugin/target src/penstock/engines/storm/jars .venv.discarded .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage build dist
+	rm -rf storm-plugin/target src/penstock/engines/storm/jars .venv.discarded .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage build dist site
 	find . -type d -name __pycache__ -prune -exec rm -rf {} +

@@ -11,14 +11,18 @@ import inspect
 import io
 import json
 import re
-import sys
+import shlex
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import typer
+from tutorials import notebook_text, notebook_with_outputs, with_outputs
 
 from penstock import app
 from penstock.cli import main as cli
+from penstock.cli.help_texts import with_common_help
+from penstock.cli.verb_groups import grouped
 from penstock.files import examples
 from penstock.files.answer_formats import ANSWER_FORMATS
 from penstock.files.examples import text as example_text
@@ -217,9 +221,9 @@ def main() -> None:
     fill_outputs(ROOT / "README.md")
     fill_table(ROOT / "README.md")
     fill_outputs(DOCS / "concepts.md")
-    broken = broken_links()
-    if broken:
-        sys.exit("links that lead nowhere:\n" + "\n".join(broken))
+    write_python()
+    fill_tutorial(DOCS / "tutorials" / "own-topology.md")
+    fill_notebook(DOCS / "tutorials" / "notebook.ipynb")
 
 
 def write(path: Path, text: str) -> None:
@@ -360,51 +364,65 @@ def limits(value: dict[str, Any]) -> str:
 # -- command line -----------------------------------------------------------------------------
 
 
+COMMAND_LINE_INTRO = """\
+# The command line
+
+`penstock --help` lists the verbs, `penstock help VERB` shows one as below. `penstock completion
+--install` makes bash, zsh or fish complete verbs, options and names.
+
+Results go to stdout, everything else to stderr. `--json` prints one JSON value with `format` and
+`version`. A file that a result is written to (`-o`, `--svg`) appears whole or not at all. Of a
+symlink the target is replaced; a device or a FIFO is written to, `-o /dev/stdout` too.
+
+| exit code | meaning |
+| --- | --- |
+| 0 | done |
+| 1 | a failure that the message explains |
+| 2 | wrong usage |
+| 3 | changes present (`--detailed-exitcode`) |
+| 4 | infeasible: no plan exists |
+| 5 | stale: the cluster is not as it was when the plan was made |
+| 70 | a bug in Penstock |
+| 130, 143 | interrupted, terminated |
+"""
+
+
 def write_command_line() -> None:
-    parts = [GENERATED, "# The command line\n"]
-    parts.append(
-        "Results go to stdout, everything else to stderr. `--json` prints one JSON value with "
-        "`format` and `version`. Exit codes: 0 done, 1 handled failure, 2 usage, 3 changes present "
-        "(`--detailed-exitcode`), 4 infeasible, 5 stale, 70 a bug of ours, 130 interrupted, "
-        "143 terminated.\n\n"
-        "A file that a result is written to (`-o`, `--svg`) appears whole or not at all. Of a "
-        "symlink the target is replaced; a device or a FIFO is written to, `-o /dev/stdout` too.\n"
-    )
-    for info in cli.app.registered_commands:
-        parts.append(command_section(f"penstock {info.name}", info.callback))
-    for group in cli.app.registered_groups:
-        if (own := group.typer_instance.registered_callback) is not None:
-            parts.append(command_section(f"penstock {group.name}", own.callback))
-        for info in group.typer_instance.registered_commands:
-            parts.append(command_section(f"penstock {group.name} {info.name}", info.callback))
+    """Every verb by group, as the command line's own parser describes it."""
+    program = with_common_help(typer.main.get_command(cli.app))
+    context = program.make_context("penstock", ["--help"], resilient_parsing=True)
+    parts = [GENERATED, COMMAND_LINE_INTRO]
+    for group, verbs in grouped(program.commands).items():
+        parts.append(f"## {group}\n")
+        for verb in verbs:
+            parts += command_sections(program.commands[verb], verb, context)
     write(DOCS / "cli.md", "\n".join(parts))
 
 
-def command_section(name: str, callback: Any) -> str:
-    sentence, *examples = inspect.cleandoc(callback.__doc__).split("\n\n")
-    lines = [f"## {name}\n", " ".join(sentence.split()) + "\n", "```"]
-    # A backspace keeps the command line's help from filling the line up.
-    lines += [example.strip("\b\n ") for example in examples]
+def command_sections(command: Any, name: str, parent: Any) -> list[str]:
+    """The section of a verb, and of those below it; a bare group has none of its own."""
+    context = command.context_class(command, info_name=name, parent=parent)
+    below = getattr(command, "commands", {})
+    sections = [] if command.no_args_is_help and below else [command_section(command, context)]
+    for inner, one in below.items():
+        sections += command_sections(one, inner, context)
+    return sections
+
+
+def command_section(command: Any, context: Any) -> str:
+    text, _, examples = command.help.replace("\b\n", "").partition("Examples:\n")
+    lines = [f"### {context.command_path}\n", inspect.cleandoc(text) + "\n", "```"]
+    lines += [line.strip() for line in examples.splitlines()]
     lines += ["```\n", "| option | meaning |", "| --- | --- |"]
-    for parameter in command_of(name).params:
-        meaning = (parameter.help or "").replace("|", chr(92) + "|")
-        lines.append(f"| `{flags(parameter)}` | {meaning} |")
+    for parameter in command.params:
+        option, meaning = parameter.get_help_record(context)
+        lines.append(f"| `{cell(option)}` | {cell(meaning)} |")
     return "\n".join(lines) + "\n"
 
 
-def command_of(name: str) -> Any:
-    """What reads the options of ``penstock lab up``."""
-    command = typer.main.get_command(cli.app)
-    for word in name.split()[1:]:
-        command = command.commands[word]
-    return command
-
-
-def flags(parameter: Any) -> str:
-    """An option under all its names, as they are typed."""
-    if parameter.param_type_name == "argument":
-        return str(parameter.name).upper()
-    return ", ".join([*parameter.opts, *parameter.secondary_opts])
+def cell(text: str) -> str:
+    """A text inside a table of Markdown."""
+    return " ".join(text.split()).replace("|", "\\|")
 
 
 # -- results ----------------------------------------------------------------------------------
@@ -553,19 +571,53 @@ def headline_row(topology: str) -> str:
 def run(command: str) -> str:
     captured = io.StringIO()
     with contextlib.redirect_stdout(captured), contextlib.suppress(SystemExit):
-        cli.main(command.split()[1:])
+        cli.main(shlex.split(command, comments=True)[1:])
     return "\n".join(line.rstrip() for line in captured.getvalue().splitlines()) + "\n"
 
 
-def broken_links() -> list[str]:
-    """Relative links in our pages that lead to no file."""
-    pages = [*ROOT.glob("*.md"), *DOCS.rglob("*.md")]
-    broken = []
-    for page in pages:
-        for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
-            if "://" not in target and not (page.parent / target).exists():
-                broken.append(f"{page.relative_to(ROOT)}: {target}")
-    return broken
+def fill_tutorial(page: Path) -> None:
+    """Do what the page says in an empty folder, and show what its commands print."""
+    with tempfile.TemporaryDirectory() as name, contextlib.chdir(name):
+        text = with_outputs(page.read_text(encoding="utf-8"), Path(name), run)
+    write(page, text)
+
+
+def fill_notebook(path: Path) -> None:
+    """Run the cells, and show what they print."""
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    write(path, notebook_text(notebook_with_outputs(notebook)))
+
+
+# -- Python -----------------------------------------------------------------------------------
+
+PYTHON_INTRO = """\
+# Python
+
+`import penstock` loads nothing until a name is used. The site shows signatures and docstrings here,
+taken from the source; the [notebook](tutorials/notebook.ipynb) shows the functions at work.
+"""
+#: What the public functions take and answer with, and what others build on.
+PYTHON_NOUNS = (
+    "penstock.model.problem.Problem",
+    "penstock.model.plan.Plan",
+    "penstock.planning.result.PlanResult",
+    "penstock.planning.facts.Facts",
+    "penstock.evaluate.bound.Bound",
+    "penstock.schedulers.base.Scheduler",
+    "penstock.schedulers.base.Budget",
+    "penstock_bench.contract.SchedulerContract",
+)
+
+
+def write_python() -> None:
+    """What mkdocstrings is to show: the public names, and the types behind them."""
+    public = [getattr(app, name) for name in app.__all__]
+    paths = [f"{one.__module__}.{one.__qualname__}" for one in public]
+    parts = [GENERATED, PYTHON_INTRO, "## import penstock\n"]
+    parts += [f"::: {path}\n" for path in paths]
+    parts.append("## Types\n")
+    parts += [f"::: {path}\n" for path in PYTHON_NOUNS]
+    write(DOCS / "python.md", "\n".join(parts))
 
 
 if __name__ == "__main__":

@@ -65,7 +65,9 @@ def test_every_dependency_has_a_lower_and_an_upper_bound(project):
     assert unbounded == [f"penstock=={penstock.__version__}"]
 
 
-@pytest.mark.parametrize("target", ["demo", "quick", "test", "coverage", "lint", "bench", "docs"])
+@pytest.mark.parametrize(
+    "target", ["demo", "quick", "test", "coverage", "lint", "bench", "docs", "site"]
+)
 def test_make_target_is_there_sets_up_and_is_explained(target):
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert re.search(rf"^{target}: setup ## \S", makefile, re.MULTILINE)
@@ -144,3 +146,14 @@ def test_no_code_knows_a_resource_beside_memory_by_name():
         if re.search(r"[\"']gpu", path.read_text(encoding="utf-8"), re.IGNORECASE)
     ]
     assert named == []
+
+
+def test_no_file_refers_to_a_document_that_is_not_here(repository_files):
+    elsewhere = re.compile(r"\b(?:SPEC|ENGINES|DESIGN)(?:\.md| section| \d)|\b[d]ocument 00\d")
+    guilty = [
+        str(file.relative_to(ROOT))
+        for file in repository_files
+        if file.suffix in (".py", ".md", ".java", ".yaml")
+        and elsewhere.search(file.read_text(encoding="utf-8"))
+    ]
+    assert guilty == []

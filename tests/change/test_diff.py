@@ -1,4 +1,4 @@
-"""What changes between two plans (SPEC 2b: another machine is a move, one more or less is not)."""
+"""What changes between two plans (another machine is a move, one more or less is not)."""
 
 from __future__ import annotations
 

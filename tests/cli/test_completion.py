@@ -73,3 +73,42 @@ def test_fish_has_a_line_for_every_verb_and_option(run):
 
 def test_an_unknown_shell_is_a_wrong_call(run):
     assert run("completion tcsh")[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("shell", "place"),
+    [
+        ("bash", "data/bash-completion/completions/penstock"),
+        ("zsh", "data/penstock/completion.zsh"),
+        ("fish", "settings/fish/completions/penstock.fish"),
+    ],
+)
+def test_install_writes_the_script_where_the_shell_of_the_user_looks(
+    run, tmp_path, monkeypatch, shell, place
+):
+    for name, folder in (("HOME", ""), ("XDG_DATA_HOME", "data"), ("XDG_CONFIG_HOME", "settings")):
+        monkeypatch.setenv(name, str(tmp_path / folder))
+    monkeypatch.delenv("ZDOTDIR", raising=False)
+    monkeypatch.setenv("SHELL", f"/usr/bin/{shell}")
+    code, out, err = run("completion --install")
+    assert (code, out) == (0, "")
+    assert f"wrote {tmp_path / place}" in err
+    assert (tmp_path / place).read_text() == run(f"completion {shell}")[1]
+
+
+def test_the_start_file_of_zsh_reads_the_script_once(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("ZDOTDIR", "XDG_DATA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / ".zshrc").write_text("compinit")
+    for _ in range(2):
+        assert run("completion zsh --install")[0] == 0
+    script = tmp_path / ".local/share/penstock/completion.zsh"
+    assert (tmp_path / ".zshrc").read_text() == f"compinit\nsource {script}\n"
+
+
+def test_without_a_known_shell_one_has_to_be_named(run, monkeypatch):
+    monkeypatch.setenv("SHELL", "/bin/tcsh")
+    code, _, err = run("completion")
+    assert code == 2
+    assert "name a shell: bash, zsh, fish" in err

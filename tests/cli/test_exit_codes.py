@@ -29,7 +29,7 @@ CLICKSTREAM = Path(__file__).parents[1] / "fixtures" / "clickstream"
         ("plan -s hetero -e linear --seconds -1", "Invalid value for '--seconds'"),
         ("plan -s hetero -e linear -c", "requires an argument"),
         ("show", "Missing argument"),
-        ("diff a.json", "name two plans, or one and --from storm"),
+        ("diff a.json", "name two plans, or one plan and --from storm"),
         ("validate", "Missing argument"),
         ("schema", "Missing argument"),
         ("generate", "Missing option"),

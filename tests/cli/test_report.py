@@ -84,7 +84,7 @@ def test_plans_are_simulated_here(run, plans):
     ("command", "code", "message"),
     [
         ("report hetero.json -o r.pdf", 2, 'no format has the ending ".pdf"'),
-        ("report hetero.json --json --csv", 2, "give one of --json, --csv"),
+        ("report hetero.json --json --csv", 2, "give only one of --json, --csv"),
         ("report", 2, "name a topology file"),
         ("report hetero.json -c nasiri-small", 2, "a plan carries its cluster"),
         ("report missing.json", 1, "missing.json"),

@@ -14,6 +14,8 @@ PAGES = (
     *sorted((ROOT / "docs").glob("*.md")),
     *sorted((ROOT / "docs" / "formats").glob("*.md")),
 )
+#: Done from top to bottom, in :mod:`tests.docs.test_tutorials`.
+TUTORIALS = tuple(sorted((ROOT / "docs" / "tutorials").glob("*.md")))
 #: The languages of blocks that hold commands; blocks without a language do, too.
 _SHELL = ("", "sh", "bash", "console")
 _FENCE = re.compile(r"^\s*```(\w*)")
@@ -118,7 +120,7 @@ def arguments_of(command: Command, folder: Path, lab: str = "") -> list[list[str
 def _matches(pattern: re.Pattern[str]) -> list[Command]:
     return [
         Command(_name(page), number, text)
-        for page in PAGES
+        for page in (*PAGES, *TUTORIALS)
         for number, line in _numbered(page)
         for text in pattern.findall(line)
     ]

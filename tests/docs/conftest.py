@@ -41,6 +41,9 @@ def enter(folder: Path, patch: pytest.MonkeyPatch) -> None:
     storm = FakeStorm(folder / "plan-of-nimbus.json", name=scenes.STORM_TOPOLOGY)
     patch.chdir(folder)
     patch.setenv("PENSTOCK_HISTORY", "history")
+    patch.setenv("SHELL", "/bin/bash")
+    for name in ("XDG_DATA_HOME", "XDG_CONFIG_HOME", "ZDOTDIR"):
+        patch.setenv(name, str(folder))
     patch.setattr(storm_engine, "open_bridge", storm.opened)
     patch.setattr(storm_engine, "read_ui", lambda *_: read_nimbus(storm))
     patch.setattr(keeper, "find", lambda engine: None)

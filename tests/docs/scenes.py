@@ -76,15 +76,13 @@ def _short_sweep() -> str:
 
 
 def _folders_of_others() -> None:
-    """Settings of Storm's supervisors, a recorded cluster, and where a shell keeps completions."""
+    """Settings of Storm's supervisors, and a recorded cluster."""
     for folder in ("host-a", "host-b", "hosts/a/conf", "hosts/b/conf", "largeCluster01"):
         Path(folder).mkdir(parents=True)
     for folder in ("host-a", "host-b", "hosts/a/conf", "hosts/b/conf"):
         Path(folder, "storm.yaml").write_text("supervisor.cpu.capacity: 800.0\n")
     Path("largeCluster01/cluster.json").write_text(json.dumps(PRODUCTION_CLUSTER))
     Path("largeCluster01/topologies.json").write_text(json.dumps(PRODUCTION_TOPOLOGIES))
-    Path(".local/share/bash-completion/completions").mkdir(parents=True)
-    Path(".config/fish/completions").mkdir(parents=True)
 
 
 def after_a_run(run: Run) -> None:

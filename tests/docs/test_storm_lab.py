@@ -1,4 +1,9 @@
-"""The documented commands of the Storm lab, one after the other on a real Storm."""
+"""The commands of the Storm lab that its tutorial and the reference show, on a real Storm.
+
+Planning from live telemetry and ``apply`` need minutes at two rates; the same lines run against a
+Storm of dictionaries (:mod:`tests.docs.test_commands`), and a real one gets plans in
+``tests/engines/storm/test_live.py``.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +11,16 @@ import os
 import re
 
 import pytest
-from tests.docs.commands import arguments_of, shown
+from tests.docs.commands import Command, arguments_of, shown
 from tests.docs.conftest import run_here
+from tests.docs.test_tutorials import commands_of
 
 from penstock.engines.storm.home import StormMissing, find_home, plugin_jar, require_java
 
 pytestmark = pytest.mark.storm
-_ORDER = ("lab submit", "lab feed", "lab end")
+#: What is run of the tutorial.
+_OF_THE_LAB = re.compile(r"penstock (lab|import|show) ")
+_SUBMITS_WIDE = "penstock lab submit star"
 
 
 def test_the_storm_lab_does_as_shown(tmp_path, monkeypatch):
@@ -24,27 +32,22 @@ def test_the_storm_lab_does_as_shown(tmp_path, monkeypatch):
         pytest.skip(str(missing))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    lines = {command.text: command for command in shown("penstock")}
-    (up,) = (line for line in lines if line.startswith("penstock lab up --engine storm"))
+    monkeypatch.setenv("PENSTOCK_HISTORY", str(tmp_path / "history"))
+    *tutorial, down = commands_of("storm-lab.md")
     try:
-        assert done(lines[up], tmp_path)
-        for verb in _ORDER:
-            documented = [text for text in lines if re.search(rf"penstock {verb} ", text)]
-            assert documented
-            # A name is submitted once: of two lines for linear, the last page's is run.
-            for text in (
-                {_name(t): t for t in documented}.values() if "submit" in verb else documented
-            ):
-                assert done(lines[text], tmp_path), text
+        for line in filter(_OF_THE_LAB.search, tutorial):
+            done(line, tmp_path)
+        # Of the reference: another shape, with options, and its end.
+        for line in (_SUBMITS_WIDE, "penstock lab end wide"):
+            (documented,) = (c.text for c in shown("penstock") if c.text.startswith(line))
+            done(documented, tmp_path)
     finally:
-        assert done(lines["penstock lab down --engine storm"], tmp_path)
+        done(down, tmp_path)
 
 
-def done(command, folder) -> bool:
-    results = [run_here(arguments) for arguments in arguments_of(command, folder)]
-    assert [code for code, _, _ in results] == [0] * len(results), results
-    return bool(results)
-
-
-def _name(text: str) -> str:
-    return text.split()[3]
+def done(line: str, folder) -> None:
+    calls = arguments_of(Command("storm-lab.md", 0, re.split(r"\s#\s", line)[0]), folder)
+    assert calls, line
+    for arguments in calls:
+        code, out, err = run_here(arguments)
+        assert code == 0, f"{line}: {out}{err}"

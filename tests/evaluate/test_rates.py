@@ -1,4 +1,4 @@
-"""Rates per instance: SPEC section 2, eq. 6, worked out by hand."""
+"""Rates per instance: Nasiri et al., eq. 6, worked out by hand."""
 
 import numpy as np
 import pytest

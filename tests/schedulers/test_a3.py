@@ -1,4 +1,4 @@
-"""``a3``: A3-Storm, SPEC 3.6 with the vectors of the thesis."""
+"""``a3``: A3-Storm, with the vectors of the thesis."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""``ban``: BAN-Storm, SPEC 3.6 with the vectors of the thesis."""
+"""``ban``: BAN-Storm, with the vectors of the thesis."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""``default``: Storm's EvenScheduler, SPEC 3.1, with the vectors of the thesis."""
+"""``default``: Storm's EvenScheduler, with the vectors of the thesis."""
 
 import pytest
 from tests.builders import cluster, machine_names, profile, solve, topology

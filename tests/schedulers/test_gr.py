@@ -1,4 +1,4 @@
-"""``gr``: Gr-Storm, SPEC 3.6 with the vectors of the thesis."""
+"""``gr``: Gr-Storm, with the vectors of the thesis."""
 
 from dataclasses import replace
 from itertools import product

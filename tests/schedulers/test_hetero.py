@@ -1,4 +1,4 @@
-"""``hetero``: Algorithms 1 and 2 of Nasiri et al., SPEC 3.4."""
+"""``hetero``: Algorithms 1 and 2 of Nasiri et al.."""
 
 import pytest
 from tests.builders import (

@@ -1,4 +1,4 @@
-"""``top``: TOP-Storm, SPEC 3.6 with the vectors of the thesis, and what all four of its share."""
+"""``top``: TOP-Storm, with the vectors of the thesis, and what all four of its share."""
 
 from dataclasses import replace
 from random import Random

@@ -64,7 +64,7 @@ def test_a_run_of_thirty_seconds_yields_a_profile(spark: SparkSession, tmp_path:
     found = pipeline.measure()
     assert not found.not_ready
     assert found.quality.windows == {"used": 32, "warm-up": 16}  # 15 s and later
-    assert "a short run of 30 s: the first 15 s are left out as warm-up (--warm-up)" in said
+    assert "the run took only 30 s: its first 15 s are left out as warm-up (--warm-up)" in said
     # It goes on: now a minute is left out, of what was there before, too.
     pipeline.take_in_samples(samples(*range(35, 185, 5)), "longer")
     assert pipeline.measure().quality.windows == {"used": 25 * 8, "warm-up": 11 * 8}

@@ -1,5 +1,5 @@
 """What changes between two plans. An instance on another machine is a move; one more or one less
-is an addition or a drop, not a move (SPEC 2b)."""
+is an addition or a drop, not a move."""
 
 from __future__ import annotations
 

@@ -27,22 +27,25 @@ def command(
     storm_yaml: engine_options.StormYaml = None,
     types: engine_options.Types = None,
     more: engine_options.EngineOptions = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do it; without, only say what would be.")] = (
-        False
-    ),
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Apply the plan; without it, only show what would change.")
+    ] = (False),
     wait_s: Annotated[
-        int, typer.Option("--wait", help="Seconds that tuples in flight are given.", min=0)
+        int, typer.Option("--wait", help="Seconds to wait for tuples in flight.", min=0)
     ] = 2,
     within_s: Annotated[
-        float, typer.Option("--within", help="Go back if it is not in force after so long.", min=1)
+        float,
+        typer.Option(
+            "--within", help="Roll back if the plan is not in force after this many seconds.", min=1
+        ),
     ] = 120.0,
     plan_file: Annotated[
         Path | None,
-        typer.Option("--plan-file", help="Where Nimbus' plan file is mounted here."),
+        typer.Option("--plan-file", help="Where Nimbus' plan file is mounted on this machine."),
     ] = None,
-    receipt: Annotated[Path, typer.Option("--receipt", help="File for what was done.")] = Path(
-        "receipt.json"
-    ),
+    receipt: Annotated[
+        Path, typer.Option("--receipt", help="File to write the receipt to.")
+    ] = Path("receipt.json"),
     history: history_options.History = None,
     detailed_exitcode: Annotated[
         bool, typer.Option("--detailed-exitcode", help="Exit with 3 if something would change.")

@@ -31,10 +31,12 @@ def command(
     profile: options.Profile = None,
     estimate_from: options.EstimateFrom = None,
     schedulers: Annotated[
-        str | None, typer.Option("--schedulers", help="Names with commas between; else all.")
+        str | None,
+        typer.Option("--schedulers", help="Schedulers, separated by commas. Default: all."),
     ] = None,
     given_counts: Annotated[
-        bool, typer.Option("--given-counts", help="The same instance counts for all.")
+        bool,
+        typer.Option("--given-counts", help="Use the same instance counts for all schedulers."),
     ] = False,
     counts_from: options.CountsFrom = DEFAULT_COUNTS_FROM,
     weighted: options.Weighted = False,
@@ -44,20 +46,21 @@ def command(
     seconds: options.Seconds = None,
     iterations: options.Iterations = None,
     simulate: Annotated[
-        bool, typer.Option("--simulate", help="Simulate every plan for a minute, too.")
+        bool, typer.Option("--simulate", help="Also simulate every plan for a minute.")
     ] = False,
     load: Annotated[
-        float, typer.Option("--load", help="Part of its own rate that each is offered there.")
+        float,
+        typer.Option(
+            "--load", help="Offered rate in simulations, as a fraction of each plan's own."
+        ),
     ] = 0.8,
     svg: Annotated[Path | None, typer.Option("--svg", help="Draw the comparison.")] = None,
     as_json: options.Json = False,
 ) -> int:
     """Compare schedulers: rate, throughput, gap to the bound, machines, network, energy, time.
 
-    \b
     penstock compare --example linear --cluster nasiri-large --schedulers default,hetero
 
-    \b
     penstock compare wordcount.yaml -c cluster.yaml -p profile.yaml --simulate --json
     """
     if svg:

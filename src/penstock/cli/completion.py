@@ -6,15 +6,18 @@ A script is written out once from the parser, with everything it offers in it: a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, StrEnum
-from typing import Annotated, Any, get_type_hints
+from pathlib import Path
+from shlex import quote
+from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 
-from penstock.cli.output import write_text
-from penstock.errors import EXIT_DONE
+from penstock.cli.output import make_folder, say, write_file, write_text
+from penstock.errors import EXIT_DONE, Finding, InputError, UsageError
 from penstock.files import examples
 from penstock.model.terms import Least
 from penstock.schedulers import registered
@@ -68,21 +71,66 @@ class VerbOptions:
 
 
 def command(
-    context: typer.Context, shell: Annotated[Shell, typer.Argument(help="bash, zsh or fish.")]
+    context: typer.Context,
+    shell: Annotated[
+        Shell | None, typer.Argument(help="bash, zsh or fish. Default: that of $SHELL.")
+    ] = None,
+    install: Annotated[
+        bool, typer.Option("--install", help="Put the script where the shell looks for it.")
+    ] = False,
 ) -> int:
-    """Print what a shell needs to complete verbs, options, names of schedulers and examples.
+    """Complete verbs, options and names of schedulers and examples in a shell.
 
-    Or with eval "$(penstock completion zsh)" in ~/.zshrc, after compinit; alike in ~/.bashrc.
+    penstock completion --install
 
-    \b
-    penstock completion bash > ~/.local/share/bash-completion/completions/penstock
-
-    penstock completion fish > ~/.config/fish/completions/penstock.fish
+    penstock completion zsh > completion.zsh
     """
     root: Any = context.find_root().command
-    verbs = list(_verbs(root, ()))
-    write_text({Shell.BASH: bash, Shell.ZSH: zsh, Shell.FISH: fish}[shell](verbs))
+    shell = shell or _own_shell(os.environ)
+    script = {Shell.BASH: bash, Shell.ZSH: zsh, Shell.FISH: fish}[shell](list(_verbs(root, ())))
+    if install:
+        _install(shell, script, os.environ)
+    else:
+        write_text(script)
     return EXIT_DONE
+
+
+def _own_shell(environment: Mapping[str, str]) -> Shell:
+    name = Path(environment.get("SHELL", "")).name
+    if name not in list(Shell):
+        raise UsageError(f"name a shell: {', '.join(Shell)} ($SHELL is none of them)")
+    return Shell(name)
+
+
+def _install(shell: Shell, script: str, environment: Mapping[str, str]) -> None:
+    """Write the script; zsh has no folder of the user's own, so its start file reads it."""
+    home = Path(environment.get("HOME") or Path.home())
+    data = Path(environment.get("XDG_DATA_HOME") or home / ".local" / "share")
+    settings = Path(environment.get("XDG_CONFIG_HOME") or home / ".config")
+    path = {
+        Shell.BASH: data / "bash-completion" / "completions" / "penstock",
+        Shell.ZSH: data / "penstock" / "completion.zsh",
+        Shell.FISH: settings / "fish" / "completions" / "penstock.fish",
+    }[shell]
+    make_folder(path.parent)
+    write_file(path, script)
+    say(f"wrote {path}")
+    if shell is Shell.ZSH:
+        _add_line(Path(environment.get("ZDOTDIR") or home) / ".zshrc", f"source {quote(str(path))}")
+    say(f"{shell} completes penstock from its next start; run this again after an upgrade")
+
+
+def _add_line(path: Path, line: str) -> None:
+    """Add a line to the end of a file, unless the file has it."""
+    try:
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        if line in text.splitlines():
+            return
+        with path.open("a", encoding="utf-8") as file:
+            file.write(("" if not text or text.endswith("\n") else "\n") + line + "\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(Finding(f"cannot add the line {line}: {error}", str(path))) from None
+    say(f"added to {path}: {line}")
 
 
 def _verbs(command: Any, path: tuple[str, ...]) -> Iterator[VerbOptions]:
@@ -105,8 +153,9 @@ def _verbs(command: Any, path: tuple[str, ...]) -> Iterator[VerbOptions]:
 
 
 def _values(name: str, hint: object) -> tuple[str, ...]:
-    if isinstance(hint, type) and issubclass(hint, Enum):
-        return tuple(str(choice.value) for choice in hint)
+    for kind in (hint, *get_args(hint)):
+        if isinstance(kind, type) and issubclass(kind, Enum):
+            return tuple(str(choice.value) for choice in kind)
     return tuple(_VALUES[name]()) if name in _VALUES else ()
 
 

@@ -16,10 +16,8 @@ from penstock.report.pages.changes import changes_page
 
 
 def command(
-    before: Annotated[
-        Path, typer.Argument(help="The plan in force; with --from, the one to come.")
-    ],
-    after: Annotated[Path | None, typer.Argument(help="The plan to come.")] = None,
+    before: Annotated[Path, typer.Argument(help="The plan in force; with --from, the new plan.")],
+    after: Annotated[Path | None, typer.Argument(help="The new plan.")] = None,
     taken_from: engine_options.From = None,
     nimbus: engine_options.Nimbus = None,
     ui: engine_options.Ui = None,
@@ -45,7 +43,7 @@ def command(
         )
         changes = app.diff_running(target, options.load_plan(before), say=say)
     elif after is None:
-        raise UsageError("name two plans, or one and --from storm")
+        raise UsageError("name two plans, or one plan and --from storm")
     else:
         changes = app.diff(options.load_plan(before), options.load_plan(after))
     if as_json:

@@ -19,10 +19,9 @@ def command(
 ) -> None:
     """Show what Penstock finds on this machine and how to get what is missing.
 
-    \b
-    Examples:
-      penstock doctor
-      penstock doctor --json
+    penstock doctor
+
+    penstock doctor --json
     """
     checks = examine()
     if as_json:

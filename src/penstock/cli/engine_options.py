@@ -63,20 +63,20 @@ Nimbus = Annotated[
 Ui = Annotated[str | None, typer.Option("--ui", help="Address of Storm's UI.", metavar="URL")]
 StormYaml = Annotated[
     Path | None,
-    typer.Option("--storm-yaml", help="The storm.yaml of a client: Nimbus, security settings."),
+    typer.Option("--storm-yaml", help="A client's storm.yaml, with Nimbus and security settings."),
 ]
 Types = Annotated[
-    Path | None, typer.Option("--types", help="Machine types, `host: type` per line.")
+    Path | None, typer.Option("--types", help="File with a line `host: type` for each machine.")
 ]
 Telemetry = Annotated[
     list[str] | None,
     typer.Option(
         "--telemetry",
-        help="Folder of the reporter's files; several, or a pattern. Of a lab, found by itself.",
+        help="Folder with the reporter's files, or a pattern; repeatable. Not needed with a lab.",
     ),
 ]
 Since = Annotated[
-    str | None, typer.Option("--since", help="Only lines of the last 90s, 10m, 2h or 1d.")
+    str | None, typer.Option("--since", help="Use only records of the last 90s, 10m, 2h or 1d.")
 ]
 
 

@@ -29,9 +29,11 @@ app = typer.Typer()
 def list_entries(
     context: typer.Context,
     topology: Annotated[
-        str | None, typer.Option("--topology", help="Only plans of this topology.")
+        str | None, typer.Option("--topology", help="Show only plans of this topology.")
     ] = None,
-    last: Annotated[int | None, typer.Option("--last", help="Only the newest N.", min=1)] = None,
+    last: Annotated[
+        int | None, typer.Option("--last", help="Show only the newest n.", min=1)
+    ] = None,
     history: history_options.History = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")] = False,
     as_json: options.Json = False,
@@ -55,10 +57,14 @@ def list_entries(
     return _present(plans, as_json=as_json)
 
 
-@app.command("show", short_help="Show everything about one applied plan.")
+@app.command("show", short_help="Show one applied plan in full.")
 def show_entry(
     id_: Annotated[
-        str, typer.Argument(metavar="ID", help="Its id or the beginning; a plan's id; last.")
+        str,
+        typer.Argument(
+            metavar="ID",
+            help='The id of an entry or of a plan, the first characters of one, or "last".',
+        ),
     ],
     history: history_options.History = None,
     as_json: options.Json = False,
@@ -78,13 +84,13 @@ def show_entry(
     return _exit_code(plans)
 
 
-@app.command("measure", short_help="Hold applied plans against telemetry, on Spark.")
+@app.command("measure", short_help="Compare applied plans with telemetry, on Spark.")
 def measure(
     telemetry: engine_options.Telemetry = None,
     warm_up: options.WarmUp = 60.0,
     history: history_options.History = None,
     anew: Annotated[
-        bool, typer.Option("--rebuild", help="Put broken tables aside and make new ones.")
+        bool, typer.Option("--rebuild", help="Move damaged tables away and build new ones.")
     ] = False,
     master: options.Master = LOCAL,
     driver_memory: options.DriverMemory = DRIVER_MEMORY,

@@ -74,7 +74,6 @@ def storm_yaml(
 ) -> int:
     """Import a cluster from the storm.yaml files of its supervisors.
 
-    \b
     penstock import storm-yaml host-a/storm.yaml host-b/storm.yaml --out cluster.yaml
 
     penstock import storm-yaml hosts/*/conf/storm.yaml --name production
@@ -155,7 +154,6 @@ def production(
 
     penstock import production largeCluster01 --out cluster-01
 
-    \b
     penstock import production largeCluster01 --executors storm-test --out cluster-01
     """
     problem = api.import_production(folder, executors)

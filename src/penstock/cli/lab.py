@@ -28,29 +28,27 @@ app = typer.Typer(
 
 
 MachinesOption = Annotated[
-    str, typer.Option("--machines", help="Points of a core of each machine (100 is one core).")
+    str, typer.Option("--machines", help="CPU points of each machine (100 is one core).")
 ]
 ClusterOut = Annotated[
-    Path | None, typer.Option("--out", "-o", help="Write its machines as a cluster file.")
+    Path | None, typer.Option("--out", "-o", help="Write the lab's machines to this cluster file.")
 ]
 DEFAULT_MACHINES = "90,50,30"
 
 
-app.command("demo", short_help="Run, measure, plan, and run again under the plan.")(
-    lab_demo.command
-)
+app.command("demo", short_help="Run, measure, plan, and run again with the plan.")(lab_demo.command)
 app.command("submit", short_help="Submit a topology to the Storm lab.")(lab_storm.submit)
 app.command("feed", short_help="Change the rate of a topology on the Storm lab.")(lab_storm.feed)
 app.command("end", short_help="End a topology on the Storm lab.")(lab_storm.end)
 
 
-@app.command("up", short_help="Start a lab; it stays until lab down.")
+@app.command("up", short_help="Start a lab, which runs until penstock lab down.")
 def up(
     engine: engine_options.EngineName = DEFAULT_ENGINE,
     machines: MachinesOption = DEFAULT_MACHINES,
     warm_up: Annotated[
         float,
-        typer.Option("--warm-up", help="Seconds a new program may use the whole computer.", min=0),
+        typer.Option("--warm-up", help="Seconds in which a new program is not limited.", min=0),
     ] = WARM_UP_S,
     out: ClusterOut = None,
     as_json: options.Json = False,
@@ -79,7 +77,7 @@ def up(
 def status(
     engine: engine_options.EngineName = DEFAULT_ENGINE,
     address: Annotated[
-        bool, typer.Option("--address", help="Print only where the lab is.")
+        bool, typer.Option("--address", help="Print only the lab's address.")
     ] = False,
     out: ClusterOut = None,
     as_json: options.Json = False,
@@ -101,7 +99,7 @@ def status(
     return _show(lab, as_json=as_json)
 
 
-@app.command("down", short_help="Stop the lab and remove all it made.")
+@app.command("down", short_help="Stop the lab and remove its files.")
 def down(engine: engine_options.EngineName = DEFAULT_ENGINE) -> int:
     """Stop the lab: processes end, control groups and folders go.
 

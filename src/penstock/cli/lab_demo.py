@@ -25,13 +25,14 @@ DEFAULT_ENGINE = "spark"
 def command(
     engine: engine_options.EngineName = DEFAULT_ENGINE,
     machines: Annotated[
-        str, typer.Option("--machines", help="Points of a core of each machine.")
+        str, typer.Option("--machines", help="CPU points of each machine (100 is one core).")
     ] = "90,50,30",
     example: Annotated[
         str, typer.Option("--example", "-e", help="The shipped topology to run.")
     ] = "linear",
     seconds: Annotated[
-        float, typer.Option("--seconds", help="Watch each run for so long when warm.", min=5)
+        float,
+        typer.Option("--seconds", help="Seconds to measure each run after its warm-up.", min=5),
     ] = 30.0,
     as_json: options.Json = False,
 ) -> int:

@@ -19,12 +19,14 @@ Rate = Annotated[float, typer.Option("--rate", help="Tuples/s of all spouts toge
 def submit(
     shape: Annotated[str, typer.Argument(help=f"One of {', '.join(SHAPES)}.")],
     name: Annotated[
-        str | None, typer.Option("--name", help="What it is called; its shape without.")
+        str | None, typer.Option("--name", help="Name of the topology. Default: its shape.")
     ] = None,
     rate: Rate = 50.0,
     executors: Annotated[
         list[str] | None,
-        typer.Option("--executors", help="As mid=2, more than once; one each without."),
+        typer.Option(
+            "--executors", help="Executors of a component, repeatable. Default: one of each."
+        ),
     ] = None,
     weighted: Annotated[
         bool, typer.Option("--weighted", help="Streams are divided by the plan's shares.")

@@ -28,6 +28,7 @@ from penstock.cli import (
     doctor,
     examples,
     explain,
+    help_,
     history,
     import_,
     lab,
@@ -42,10 +43,12 @@ from penstock.cli import (
     sweep,
     validate,
 )
+from penstock.cli.help_texts import with_common_help
 from penstock.cli.installed_verbs import installed_verbs
 from penstock.cli.missing_costs import what_helps
 from penstock.cli.output import discard_output, open_standard_streams, say, write_json
 from penstock.cli.renamed_options import with_todays_names
+from penstock.cli.verb_groups import GroupedVerbs
 from penstock.errors import (
     EXIT_BUG,
     EXIT_DONE,
@@ -61,6 +64,7 @@ from penstock.files.versions import OldFormatWarning
 
 app = typer.Typer(
     name="penstock",
+    cls=GroupedVerbs,
     help="Plan where and how wide stream topologies run on machines that are not all alike.",
     no_args_is_help=True,
     add_completion=False,
@@ -68,27 +72,28 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-#: The verbs in the order of the help, each with its line there.
+#: The verbs, each with its line in the list; `penstock.cli.verb_groups` has their order.
 for _name, _command, _line in (
     ("plan", plan.command, "Plan topologies on a cluster."),
+    ("show", show.command, "Show a plan, or what it does under more load."),
+    ("explain", explain.command, "Explain what limits a plan, or one part of it."),
+    ("advise", advise.command, "Advise what to buy, what to remove and what to speed up."),
     ("compare", compare.command, "Compare schedulers on one problem."),
+    ("diff", diff.command, "Show what changes between two plans."),
+    ("report", report.command, "Write a report on a plan: HTML, Markdown, JSON, CSV, LaTeX."),
+    ("profile", profile.command, "Fit costs to telemetry, on Spark."),
+    ("run", run.command, "Run a topology on Spark and measure it."),
+    ("demo", demo.command, "Measure, plan and compare a shipped topology."),
+    ("apply", apply.command, "Put a plan in force on a running Storm."),
     ("simulate", simulate.command, "Simulate a plan, tuple by tuple."),
     ("sweep", sweep.command, "Simulate a grid of plans, on Spark."),
-    ("show", show.command, "Show a plan, or what it does under more load."),
-    ("diff", diff.command, "Show what changes between two plans."),
-    ("apply", apply.command, "Put a plan in force on a running Storm."),
-    ("explain", explain.command, "Say what limits a plan, or explain a part of it."),
-    ("advise", advise.command, "Say what to buy, what to drop and what to speed up."),
-    ("report", report.command, "Write one file about a plan: HTML, Markdown, JSON, CSV, LaTeX."),
-    ("run", run.command, "Run a topology on Spark and measure it."),
-    ("profile", profile.command, "Fit costs to telemetry, on Spark."),
-    ("validate", validate.command, "Check files, alone and together."),
-    ("schedulers", schedulers.command, "List the schedulers."),
     ("examples", examples.command, "List or copy the shipped examples."),
+    ("validate", validate.command, "Check files, alone and together."),
     ("schema", schema.command, "Print the JSON Schema of a file format."),
-    ("demo", demo.command, "Run the main job on embedded defaults."),
-    ("doctor", doctor.command, "Say what is found here and what is missing."),
-    ("completion", completion.command, "Print completion for bash, zsh or fish."),
+    ("schedulers", schedulers.command, "List the schedulers."),
+    ("doctor", doctor.command, "Check what is installed here and what is missing."),
+    ("completion", completion.command, "Complete verbs and options in bash, zsh or fish."),
+    ("help", help_.command, "Show the help of a verb."),
 ):
     app.command(_name, short_help=_line)(_command)
 for _name, _command in installed_verbs():
@@ -182,7 +187,7 @@ def _old_formats_told() -> Iterator[None]:
 @cache
 def _parser() -> Any:
     """The verbs and their options; made once for all calls in a process."""
-    return typer.main.get_command(app)
+    return with_common_help(typer.main.get_command(app))
 
 
 def _run(arguments: list[str]) -> int:

@@ -29,19 +29,19 @@ Topologies = Annotated[
     typer.Argument(help="Topology files (ours or Flux), or names of shipped examples."),
 ]
 Example = Annotated[
-    list[str] | None, typer.Option("--example", "-e", help="A shipped topology, by name.")
+    list[str] | None, typer.Option("--example", "-e", help="Name of a shipped topology.")
 ]
 Cluster = Annotated[
-    str | None, typer.Option("--cluster", "-c", help="Cluster file or name of a shipped one.")
+    str | None, typer.Option("--cluster", "-c", help="Cluster file, or name of a shipped cluster.")
 ]
 Profile = Annotated[
-    str | None, typer.Option("--profile", "-p", help="Profile file or name of a shipped one.")
+    str | None, typer.Option("--profile", "-p", help="Profile file, or name of a shipped profile.")
 ]
 EstimateFrom = Annotated[
     str | None,
     typer.Option(
         "--estimate-from",
-        metavar="TYPE",
+        metavar="<type>",
         help="Estimate costs that the profile lacks from those on this machine type, by speed.",
     ),
 ]
@@ -53,8 +53,8 @@ Headroom = Annotated[
     typer.Option(
         "--headroom",
         parser=fraction_of("--headroom"),
-        metavar="FRACTION",
-        help="Part of each machine's and thread's CPU kept free: 20% or 0.2.",
+        metavar="<fraction>",
+        help="Fraction of each machine's and thread's CPU to keep free: 20% or 0.2.",
     ),
 ]
 Met = Annotated[
@@ -64,32 +64,33 @@ CountsFrom = Annotated[
     str,
     typer.Option(
         "--counts-from",
-        help="Scheduler that decides counts for those that do not; or topology: all keep those "
-        "that it states.",
+        help="Scheduler that sets instance counts for those that only place; topology: all take "
+        "the counts stated there.",
     ),
 ]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of the random generator.", min=0)]
 Seconds = Annotated[
-    float | None, typer.Option("--seconds", help="Stop searching after this long.", min=0)
+    float | None, typer.Option("--seconds", help="Stop searching after this many seconds.", min=0)
 ]
 Iterations = Annotated[
-    int | None, typer.Option("--iterations", help="Stop searching after so many rounds.", min=1)
+    int | None, typer.Option("--iterations", help="Stop searching after this many rounds.", min=1)
 ]
 WarmUp = Annotated[
-    float, typer.Option("--warm-up", help="Leave out a worker's first seconds.", min=0)
+    float, typer.Option("--warm-up", help="Ignore this many seconds after a worker starts.", min=0)
 ]
 FittingWarmUp = Annotated[
     float | None,
     typer.Option(
         "--warm-up",
-        help="Leave out a worker's first seconds. Default: 60, or half of a shorter run.",
+        help="Ignore this many seconds after a worker starts. Default: 60, or half of a "
+        "shorter run.",
         min=0,
     ),
 ]
 Master = Annotated[str, typer.Option("--master", help="Spark's master.")]
 DriverMemory = Annotated[str, typer.Option("--driver-memory", help="Memory of Spark's driver.")]
 SparkSettings = Annotated[
-    list[str] | None, typer.Option("--config", help="A setting of Spark's, name=value.")
+    list[str] | None, typer.Option("--config", help="Set a property of Spark.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Out = Annotated[Path | None, typer.Option("--out", "-o", help="Write the result to this file.")]
@@ -169,7 +170,7 @@ class Stoppable:
         if self._best is None or not self._bound:
             return ""
         gap = max(0.0, 1.0 - self._best / self._bound)
-        return f", {percent(gap, 2)} below the bound"
+        return f", gap to bound {percent(gap, 2)}"
 
     def _must_stop(self) -> bool:
         """Asked by the scheduler in every round; long searches are reported in passing."""

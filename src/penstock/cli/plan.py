@@ -51,15 +51,15 @@ def command(
         typer.Option(
             "--scheduler",
             "-s",
-            help="See penstock schedulers. Default: penstock; for Spark, proportional.",
+            help="One of penstock schedulers. Default: penstock; for Spark, proportional.",
         ),
     ] = None,
     engine: engine_options.EngineName = registry.DEFAULT_ENGINE,
     setting: Annotated[
-        list[str] | None, typer.Option("--set", help="A scheduler's parameter, name=value.")
+        list[str] | None, typer.Option("--set", help="Set a parameter of the scheduler.")
     ] = None,
     current: Annotated[
-        Path | None, typer.Option("--current", help="The plan in force: show what changes.")
+        Path | None, typer.Option("--current", help="Plan in force: show what would change.")
     ] = None,
     terms: terms_options.TermsFile = None,
     carry: terms_options.Carry = None,
@@ -82,7 +82,10 @@ def command(
     ] = None,
     same_counts: Annotated[
         bool,
-        typer.Option("--same-counts", help="If a machine is lost, none starts or ends (Storm)."),
+        typer.Option(
+            "--same-counts",
+            help="When a machine is lost, move instances but start and stop none, as Storm does.",
+        ),
     ] = False,
     counts_from: options.CountsFrom = DEFAULT_COUNTS_FROM,
     weighted: options.Weighted = False,
@@ -207,7 +210,7 @@ def _not_reached(planned: app.PlanAnswer, missed: Shortfall) -> str:
     if planned.bound is None:
         return words
     most = planned.bound.scale * float(planned.problem.demand.sum())
-    return f"{words}; that it is possible is not excluded (no plan can exceed {rate(most)})"
+    return f"{words}; a better plan may exist (no plan can exceed {rate(most)})"
 
 
 def _costs(
@@ -256,8 +259,8 @@ def _say_what_fits_nowhere(plan: Plan) -> None:
         return
     machine, number = max(short, key=lambda loss: loss[1])
     others = len(short) - 1
-    more = f"; so with {counted(others, 'other machine')}" if others else ""
-    say(f"if {machine} is lost, there is no room for {counted(number, 'instance')} of it{more}")
+    more = f"; the same is true of {counted(others, 'other machine')}" if others else ""
+    say(f"if {machine} is lost, no room is left for {counted(number, 'instance')} of it{more}")
 
 
 def _say_why_not(planned: app.PlanAnswer, *, stopped: bool) -> int:
@@ -270,5 +273,5 @@ def _say_why_not(planned: app.PlanAnswer, *, stopped: bool) -> int:
         return EXIT_INTERRUPTED if stopped else EXIT_FAILURE
     for shortfall in planned.outcome.shortfalls:
         say(f"{planned.scheduler} found no plan: {shortfall}")
-    say("that there is one is not excluded; another scheduler may find it")
+    say("a plan may exist all the same; another scheduler may find one")
     return EXIT_FAILURE

@@ -31,18 +31,25 @@ def command(
     ] = None,
     out: options.Out = None,
     store: Annotated[
-        str | None, typer.Option("--store", help="Keep the tables here; run again to add to them.")
+        str | None,
+        typer.Option("--store", help="Keep the tables in this folder; later runs add to them."),
     ] = None,
-    follow: Annotated[bool, typer.Option("--follow", help="Go on as files come in.")] = False,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Keep running, and take in new files as they arrive.")
+    ] = False,
     source_format: Annotated[
         str | None,
         typer.Option(
             "--format",
-            help="jsonl, parquet, storm-log, storm-rest, storm-registry, kafka; by name if absent.",
+            help="jsonl, parquet, storm-log, storm-rest, storm-registry, kafka. Default: by "
+            "the file's name.",
         ),
     ] = None,
     types: Annotated[
-        Path | None, typer.Option("--types", help="File of host: machine type, if records lack it.")
+        Path | None,
+        typer.Option(
+            "--types", help="File with a line `host: type` for each machine, if records do not say."
+        ),
     ] = None,
     taken_from: engine_options.From = None,
     nimbus: engine_options.Nimbus = None,
@@ -53,25 +60,33 @@ def command(
     since: engine_options.Since = None,
     history: history_options.History = None,
     baseline: Annotated[
-        str | None, typer.Option("--baseline", help="A profile: show what changed since.")
+        str | None,
+        typer.Option("--baseline", help="An earlier profile: show what has changed since."),
     ] = None,
     partial: Annotated[
-        bool, typer.Option("--partial", help="Write what is ready, though not all is.")
+        bool,
+        typer.Option("--partial", help="Write the costs that are ready, even if some are not."),
     ] = False,
     extrapolate: Annotated[
         bool, typer.Option(help="Estimate costs on machine types never measured.")
     ] = True,
     window: Annotated[
-        float, typer.Option("--window", help="Merge shorter windows up to this many s.", min=0)
+        float,
+        typer.Option(
+            "--window", help="Merge shorter windows into windows of this many seconds.", min=0
+        ),
     ] = 0.0,
     warm_up: options.FittingWarmUp = None,
     name: Annotated[str, typer.Option("--name", help="Name of the profile.")] = "measured",
     every: Annotated[
-        float, typer.Option("--every", help="With --follow: seconds between looks.", min=0.1)
+        float,
+        typer.Option(
+            "--every", help="With --follow: seconds between checks for new files.", min=0.1
+        ),
     ] = 10.0,
     seconds: Annotated[
         float | None,
-        typer.Option("--seconds", help="With --follow: end after this long.", min=0),
+        typer.Option("--seconds", help="With --follow: end after this many seconds.", min=0),
     ] = None,
     master: options.Master = LOCAL,
     driver_memory: options.DriverMemory = DRIVER_MEMORY,
@@ -119,7 +134,7 @@ def command(
 def _refuse_folders(*, follow: bool, store: str | None) -> None:
     """A running cluster's telemetry is read once, into tables of its own."""
     if follow:
-        raise UsageError("--follow reads a folder: name it, without --from storm")
+        raise UsageError("--follow needs a folder of telemetry, and does not go with --from storm")
     if store is not None:
         raise UsageError("--store keeps all telemetry: name a folder, without --from storm")
 

@@ -43,15 +43,18 @@ def command(
     profile: options.Profile = None,
     estimate_from: options.EstimateFrom = None,
     scheduler: Annotated[
-        str, typer.Option("--scheduler", "-s", help="Whose plan, where one is made here.")
+        str,
+        typer.Option(
+            "--scheduler", "-s", help="Scheduler to plan with, if the report is not on a plan file."
+        ),
     ] = DEFAULT_SCHEDULER,
     before: Annotated[
-        Path | None, typer.Option("--current", help="The plan in force: show what changes.")
+        Path | None, typer.Option("--current", help="Plan in force: show what would change.")
     ] = None,
     simulation: Annotated[
         Path | None,
         typer.Option(
-            "--simulation", help="What penstock simulate --out wrote; else simulated here."
+            "--simulation", help="Result of penstock simulate --out. Default: simulate now."
         ),
     ] = None,
     simulate: Annotated[
@@ -79,7 +82,11 @@ def command(
     iterations: options.Iterations = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="The file; its ending says the format. [report.html]"),
+        typer.Option(
+            "--out",
+            "-o",
+            help="File to write; its extension selects the format. Default: report.html.",
+        ),
     ] = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -88,10 +95,8 @@ def command(
 ) -> int:
     """Write a report about a plan: one HTML file that works offline, or the same as other text.
 
-    \b
     penstock report plan.json --current yesterday.json -o report.html
 
-    \b
     penstock report --example diamond --cluster nasiri-small --seeds 5 --markdown
     """
     began = time.monotonic()

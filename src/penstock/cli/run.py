@@ -33,17 +33,18 @@ def command(
         str | None, typer.Argument(help="Topology file; its code is in the .py beside it.")
     ] = None,
     example: Annotated[
-        str | None, typer.Option("--example", "-e", help="A shipped topology, by name.")
+        str | None, typer.Option("--example", "-e", help="Name of a shipped topology.")
     ] = None,
     engine: engine_options.EngineName = DEFAULT_ENGINE,
     code: Annotated[
-        Path | None, typer.Option("--code", help="The functions of its components.")
+        Path | None, typer.Option("--code", help="Python file with the components' functions.")
     ] = None,
     seconds: Annotated[
-        float | None, typer.Option("--seconds", help="End after this long; else Ctrl-C.", min=0)
+        float | None,
+        typer.Option("--seconds", help="End after this many seconds. Default: at Ctrl-C.", min=0),
     ] = None,
     batches: Annotated[
-        int | None, typer.Option("--batches", help="Stop after so many batches.", min=1)
+        int | None, typer.Option("--batches", help="Stop after this many batches.", min=1)
     ] = None,
     rows: Annotated[
         int, typer.Option("--rows", help="Numbers in each batch of the rate source.", min=1)
@@ -52,30 +53,33 @@ def command(
         str | None,
         typer.Option(
             "--levels",
-            help="Parts of --rows that batches take in turn. Default: 1,0.5,0.25, so that costs "
-            "can be fitted; 1 under a plan.",
+            help="Fractions of --rows that batches take in turn. Default: 1,0.5,0.25, so that "
+            "costs can be fitted; 1 under a plan.",
         ),
     ] = None,
     every: Annotated[
         float,
-        typer.Option("--every", help="Seconds between batches; 0: as fast as they go.", min=0),
+        typer.Option("--every", help="Seconds between batches; 0: no pause.", min=0),
     ] = 0.0,
     files: Annotated[
-        Path | None, typer.Option("--files", help="Read lines of the files here instead.")
+        Path | None,
+        typer.Option("--files", help="Read lines from the files in this folder instead."),
     ] = None,
     files_per_batch: Annotated[
         int, typer.Option("--files-per-batch", help="Files in each batch.", min=1)
     ] = 1,
     kafka: Annotated[
         str | None,
-        typer.Option("--kafka", help="Read a topic instead: kafka://broker:9092/topic."),
+        typer.Option("--kafka", help="Read a Kafka topic instead: kafka://broker:9092/topic."),
     ] = None,
     config: Annotated[
-        list[str] | None, typer.Option("--config", help="A setting of Spark's, name=value.")
+        list[str] | None, typer.Option("--config", help="Set a property of Spark.")
     ] = None,
     plan: Annotated[
         Path | None,
-        typer.Option("--plan", help="Keep to this plan; a new one in its place is taken over."),
+        typer.Option(
+            "--plan", help="Follow this plan; if the file is replaced, follow the new one."
+        ),
     ] = None,
     place_by: Annotated[
         PlaceBy | None,
@@ -86,7 +90,7 @@ def command(
         ),
     ] = None,
     show_rows: Annotated[
-        int, typer.Option("--show", help="Show so many rows of the last results.", min=0)
+        int, typer.Option("--show", help="Show this many rows of the last results.", min=0)
     ] = 0,
     out: Annotated[
         Path | None,

@@ -17,7 +17,8 @@ from penstock.schedulers import Registered, parameters_of, registered
 
 def command(
     details: Annotated[
-        bool, typer.Option("--details", help="What each looks at, and its parameters.")
+        bool,
+        typer.Option("--details", help="Show what each scheduler considers, and its parameters."),
     ] = False,
     as_json: options.Json = False,
 ) -> int:

@@ -31,7 +31,8 @@ def command(
     offered: Annotated[
         float | None,
         typer.Option(
-            "--offered", help="Tuples/s offered: who saturates, what to buy, what is left."
+            "--offered",
+            help="Offered rate in tuples/s: show what saturates, what to buy, what is left over.",
         ),
     ] = None,
     machines: Annotated[bool, typer.Option("--all-machines", help="List every machine.")] = False,

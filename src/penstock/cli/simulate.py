@@ -30,37 +30,44 @@ from penstock.simulate.work import MOST_TUPLES
 def command(
     plan: Annotated[Path, typer.Argument(help="A plan file.")],
     scenario: Annotated[
-        Path | None, typer.Option("--scenario", help="Scenario file; else a calm minute.")
+        Path | None,
+        typer.Option("--scenario", help="Scenario file. Default: a minute without faults."),
     ] = None,
     offered: Annotated[
         float | None,
-        typer.Option("--offered", help="Tuples/s offered, in place of the scenario's."),
+        typer.Option("--offered", help="Offered rate in tuples/s, instead of the scenario's."),
     ] = None,
     load_: Annotated[
         float | None,
-        typer.Option("--load", help="Part of the sustainable rate offered, in its place."),
+        typer.Option(
+            "--load",
+            help="Offered rate as a fraction of the sustainable rate, instead of the scenario's.",
+        ),
     ] = None,
     saturate: Annotated[
-        bool, typer.Option("--saturate", help="Offer as much as goes through.")
+        bool, typer.Option("--saturate", help="Offer as many tuples as the topology can take.")
     ] = False,
     load_curve: Annotated[
         bool,
-        typer.Option("--load-curve", help="p99 against load, at 50 to 95 % of the rate."),
+        typer.Option("--load-curve", help="Show p99 latency at loads of 50 to 95 % of the rate."),
     ] = False,
     loads: Annotated[
         str | None, typer.Option("--loads", help="Loads of the curve: 0.5,0.9 or 50%,90%.")
     ] = None,
     seconds: Annotated[
         float | None,
-        typer.Option("--duration", help="Simulated seconds, in place of the scenario's."),
+        typer.Option("--duration", help="Seconds to simulate, instead of the scenario's."),
     ] = None,
     runs: Annotated[int, typer.Option("--runs", help="Independent runs.", min=1)] = 1,
     fluid: Annotated[
-        bool, typer.Option("--fluid", help="The fluid model: very large clusters, no chance.")
+        bool,
+        typer.Option(
+            "--fluid", help="Use the fluid model: for very large clusters, without randomness."
+        ),
     ] = False,
     most_tuples: Annotated[
         float,
-        typer.Option("--max-tuples", help="Refuse to handle more tuples than this.", min=1),
+        typer.Option("--max-tuples", help="Refuse a simulation of more tuples than this.", min=1),
     ] = MOST_TUPLES,
     seed: options.Seed = 0,
     svg: Annotated[
@@ -71,10 +78,8 @@ def command(
 ) -> int:
     """Simulate a plan: throughput, latency percentiles, queues, CPU, tuples lost, over time.
 
-    \b
     penstock simulate plan.json --scenario machine-dies.yaml --svg over-time.svg
 
-    \b
     penstock simulate plan.json --load-curve --svg p99-against-load.svg
     """
     curve = load_curve or loads is not None

@@ -28,17 +28,13 @@ def command(
         Path, typer.Option("--out", "-o", help="Folder for finished cells and the table.")
     ] = Path("sweep-output"),
     master: Annotated[str, typer.Option("--master", help="local[…] or spark://…")] = LOCAL,
-    again: Annotated[
-        bool, typer.Option("--retry-failed", help="Run cells again that ended with an error.")
-    ] = False,
+    again: Annotated[bool, typer.Option("--retry-failed", help="Run failed cells again.")] = False,
     as_json: options.Json = False,
 ) -> int:
     """Plan and simulate a grid as one Spark job; one that was stopped goes on where it was.
 
-    \b
     penstock sweep suite.yaml --out results
 
-    \b
     penstock sweep suite.yaml --master spark://10.0.0.1:7077
     """
     watch = _SweepProgress()

@@ -16,17 +16,20 @@ from penstock.model.problem import Problem
 from penstock.model.terms import Held, Least, Terms, held_by
 
 TermsFile = Annotated[
-    Path | None, typer.Option("--terms", help="Terms file; the options below add to it.")
+    Path | None, typer.Option("--terms", help="File with terms; the options below add to it.")
 ]
 Carry = Annotated[
     float | None,
-    typer.Option("--carry", help="Tuples/s to carry, all topologies together; else the most."),
+    typer.Option(
+        "--carry",
+        help="Rate to carry in tuples/s, all topologies together. Default: the highest possible.",
+    ),
 ]
 Minimize = Annotated[
     list[str] | None,
     typer.Option(
         "--minimize",
-        help="Save on machines, price, energy or traffic; on several in the order given.",
+        help="What to minimize: machines, price, energy or traffic; the most important first.",
     ),
 ]
 GiveUp = Annotated[
@@ -34,20 +37,24 @@ GiveUp = Annotated[
     typer.Option(
         "--give-up",
         parser=fraction_of("--give-up"),
-        metavar="FRACTION",
-        help="Part of the highest rate that savings may cost: 1% or 0.01, the default.",
+        metavar="<fraction>",
+        help="Fraction of the highest rate that savings may cost. Default: 1% (or 0.01).",
     ),
 ]
 Latency = Annotated[
     list[str] | None,
-    typer.Option("--latency", help="Longest mean latency in ms: 50, or topology=50."),
+    typer.Option("--latency", help="Highest acceptable mean latency in ms: 50, or topology=50."),
 ]
 Avoid = Annotated[
-    list[str] | None, typer.Option("--avoid", help="Machines not to be used: arm-1 or arm-1,arm-2.")
+    list[str] | None, typer.Option("--avoid", help="Machines not to use: arm-1 or arm-1,arm-2.")
 ]
 Apart = Annotated[
     list[str] | None,
-    typer.Option("--apart", help="Components that must not share a machine: a,b; a: one on each."),
+    typer.Option(
+        "--apart",
+        help="Components that must not share a machine: a,b. One alone: its instances are "
+        "kept apart.",
+    ),
 ]
 Fix = Annotated[
     list[str] | None,
@@ -55,7 +62,7 @@ Fix = Annotated[
 ]
 MostMoves = Annotated[
     int | None,
-    typer.Option("--max-moves", help="Most instances to change from --current.", min=0),
+    typer.Option("--max-moves", help="Change at most this many instances of --current.", min=0),
 ]
 
 

@@ -17,7 +17,7 @@ from penstock.files.answer_formats import answer_head
 def command(
     files: Annotated[list[Path], typer.Argument(help="Files of any of our formats, or Flux.")],
     rates: Annotated[
-        bool, typer.Option("--rates", help="Also refuse what the rate model cannot handle.")
+        bool, typer.Option("--rates", help="Also check that the rate model can handle them.")
     ] = False,
     as_json: options.Json = False,
 ) -> int:

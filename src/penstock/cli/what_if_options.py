@@ -16,15 +16,17 @@ from penstock.planning.what_if import DemandChange, WhatIf
 
 Add = Annotated[
     list[str] | None,
-    typer.Option("--add", help="What if there were more machines of a type: epyc-2021=3."),
+    typer.Option("--add", help="Plan as if there were more machines of a type: epyc-2021=3."),
 ]
 Remove = Annotated[
     list[str] | None,
-    typer.Option("--remove", help="What if machines were gone: arm-1, or arm-2023=2 of a type."),
+    typer.Option("--remove", help="Plan as if machines were gone: arm-1, or arm-2023=2 of a type."),
 ]
 Demand = Annotated[
     list[str] | None,
-    typer.Option("--demand", help="What if demands were other: x2, clicks=20000 or clicks=x1.5."),
+    typer.Option(
+        "--demand", help="Plan as if demand were different: x2, clicks=20000 or clicks=x1.5."
+    ),
 ]
 
 

@@ -111,7 +111,7 @@ class Publisher:
             keep(applied)
             return applied
         self.order.say(
-            f"{self.writer.name} does not follow the plan; going back to the placement from before"
+            f"{self.writer.name} does not follow the plan; rolling back to the previous placement"
         )
         trouble_back = self._go_back(publication)
         outcome = NOT_ROLLED_BACK if trouble_back else ROLLED_BACK

@@ -94,7 +94,7 @@ class Assessment:
     def weighted_utilisation(self) -> float:
         """Nasiri eq. 7 and 8, divided by the number of kinds so that it is a fraction.
 
-        As printed the weights add up to the number of kinds of components (SPEC section 2).
+        As printed the weights add up to the number of kinds of components (Nasiri et al., eq. 8).
         """
         cluster = self.problem.cluster
         rows = {row: i for i, row in enumerate(self.problem.cost_rows)}

@@ -57,7 +57,7 @@ class Capacity:
 
 
 def capacity(problem: Problem, placement: Placement) -> Capacity:
-    """The sustainable scale of a placement and what limits it (SPEC section 2)."""
+    """The sustainable scale of a placement and what limits it."""
     rates = instance_rates(problem, placement)
     cluster = problem.cluster
     machines = len(cluster.machines)

@@ -1,7 +1,7 @@
 """Lc-Stream's queue at one executor, and what queueing theory says beside it.
 
-Sun et al. 2024 (document 003), equations 3 to 17. Rates are in tuples/s, waits in seconds; queues
-count the tuple being served.
+Sun et al. 2024 (doi:10.1002/cpe.8085), equations 3 to 17. Rates are in tuples/s, waits in seconds;
+queues count the tuple being served.
 
 The paper's queue is one server that arrivals shy away from: with ``n`` tuples there, a newcomer
 joins at rate ``arrival / (n + 1)`` (its eq. 1 with a = 1) and is served at a constant rate (its

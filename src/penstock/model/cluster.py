@@ -80,7 +80,7 @@ class MachineType:
 
     @property
     def gflops(self) -> float | None:
-        """Node power as the thesis counts it (SPEC 3.6)."""
+        """Node power as the thesis counts it (Muhammad 2023, chapter 3)."""
         if self.cores is None or self.ghz is None or self.flops_per_cycle is None:
             return None
         return (self.sockets or 1) * self.cores * self.ghz * self.flops_per_cycle
@@ -136,7 +136,7 @@ class Cluster:
 
     def __post_init__(self) -> None:
         if not self.machines:
-            raise ValueError(f"cluster {self.name}: no machines")
+            raise ValueError(f"cluster {self.name} has no machines")
         if len(self.type_names) != len(self.types):
             raise ValueError(f"cluster {self.name}: a machine type is named twice")
         unknown = {m.type for m in self.machines} - set(self.type_names)

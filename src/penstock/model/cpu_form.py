@@ -1,7 +1,7 @@
 """How the CPU of an instance depends on its rate, as measured.
 
-Plans compute with straight lines (SPEC 2b). What was measured may bend; a form keeps the bend, so
-that predictions can use it and a plan can say how far its straight line is off.
+Plans compute with straight lines (docs/concepts.md). What was measured may bend; a form keeps the
+bend, so that predictions can use it and a plan can say how far its straight line is off.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Components of all topologies stand in one list, topology after topology. Machine-type columns are
 those of the cluster. Rates are in units of the *scale*: at scale s, topology i takes in
 ``s * demand[i]`` tuples/s, so for a single topology without a declared demand the scale is its
-input rate itself (SPEC 2b: the sustainable rate of several is a common factor on their demands).
+input rate itself (that of several is a common factor on their demands: docs/concepts.md).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A topology: components joined by streams. What the user wants to run, without counts or places.
 
-SPEC section 1. A stream's selectivity is per stream: tuples put on it per tuple its source takes
+A stream's selectivity is per stream: tuples put on it per tuple its source takes
 in. Every subscriber gets its own full copy; the split fan-out of Nasiri's simulator is the same
 model with the selectivity divided by the number of successors, which the file layer does.
 """

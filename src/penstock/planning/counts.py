@@ -26,7 +26,9 @@ def counts_outcome(problem: Problem, name: str, seed: int, budget: Callable[[], 
     """The answer of the scheduler that is to decide the instance counts."""
     source = schedulers.get(name)
     if not source.looks.counts:
-        raise InputError(f'scheduler "{name}" decides no counts; --counts-from needs one that does')
+        raise InputError(
+            f'scheduler "{name}" does not choose instance counts; --counts-from needs one that does'
+        )
     if not problem.has_rates:
         problem.order  # noqa: B018 - a cycle is the better message
         labels = ", ".join(problem.labels[c] for c in missing_counts(problem))

@@ -1,4 +1,4 @@
-"""``a3``: A3-Storm, executors with much traffic together, on the most powerful nodes (SPEC 3.6).
+"""``a3``: A3-Storm, executors with much traffic together, on the most powerful nodes.
 
 Muhammad 2023 (PhD thesis), section 3.3, Algorithms 4 to 6. As ``top``, with traffic in place of
 connections: pairs of executors open the slots in order of their traffic, largest first, and a slot

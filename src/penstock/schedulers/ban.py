@@ -1,4 +1,4 @@
-"""``ban``: BAN-Storm, as A3-Storm with bandwidth in the power of a node (SPEC 3.6).
+"""``ban``: BAN-Storm, as A3-Storm with bandwidth in the power of a node.
 
 Muhammad 2023 (PhD thesis), section 3.4, Algorithms 7 to 9. Executors are grouped by traffic as in
 ``a3``, but without its two special cases. Groups, those with the most traffic inside first, go to

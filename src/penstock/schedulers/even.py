@@ -1,4 +1,4 @@
-"""``default``: Storm's EvenScheduler (SPEC 3.1).
+"""``default``: Storm's EvenScheduler.
 
 Each topology gets as many workers as it asks for (one per machine if it does not say, Nasiri's
 setting), as far as there are free slots. Slots are taken round-robin over the machines, machines
@@ -67,7 +67,7 @@ def deal_evenly(
 ) -> None:
     """Deal a topology's instances round-robin over as many of the slots as it asks for."""
     if room.problem.topologies[topology].workers is None:
-        # SPEC 3.1: one worker per machine, even where another machine has no slot left.
+        # Nasiri et al.: one worker per machine, even where another machine has no slot left.
         first: dict[int, Worker] = {}
         for worker in slots:
             first.setdefault(worker[0], worker)

@@ -1,7 +1,7 @@
 """Groups of executors, one per slot, and the nodes they go to: what the thesis' schedulers share.
 
 Muhammad 2023, chapter 3: logical grouping (Algorithms 2, 5, 7), then physical mapping (Algorithms
-3, 6, 8, 11), topology by topology (SPEC 3.6). Executors of one component are alike, so groups are
+3, 6, 8, 11), topology by topology. Executors of one component are alike, so groups are
 counts: ``groups[w, c]`` executors of component c in slot w, components counted from the topology's
 first. Walking the list of executor pairs then is walking the list of component pairs, staying with
 each as long as both ends have executors left, and costs one step per executor instead of one per

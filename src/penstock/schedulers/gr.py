@@ -1,8 +1,8 @@
-"""``gr``: Gr-Storm, the topology cut where least traffic flows, by max-flow min-cut (SPEC 3.6).
+"""``gr``: Gr-Storm, the topology cut where least traffic flows, by max-flow min-cut.
 
 Muhammad 2023 (PhD thesis), section 3.5, Algorithms 10 and 11. The graph of executors, weighted with
 traffic, is cut between its sources and sinks by max-flow min-cut. The thesis shows one cut in two;
-as SPEC has it, the part with the most executors (the first of equals) is cut again until there are
+by our choice, the part with the most executors (the first of equals) is cut again until there are
 as many parts as workers. Parts, those with the most traffic inside first, go to the nodes by
 GFLOPS, and all slots of a node are used before the next one. Memory is not looked at.
 

@@ -1,9 +1,10 @@
-"""``hetero``: the heterogeneity-aware scheduler of Nasiri et al. (SPEC 3.4).
+"""``hetero``: the heterogeneity-aware scheduler of Nasiri et al.
 
-Journal of Big Data 2023, Algorithms 1 and 2. Start with one instance of each component on the
-machine where it costs least; raise the input rate; when a machine is over-utilised, add an instance
-of its hottest task's component where that costs least; when that fits nowhere, go back to the last
-good state and raise the rate in smaller steps. A baseline: implemented as written, not improved.
+Journal of Big Data 2023, doi:10.1186/s40537-023-00771-y, Algorithms 1 and 2. Start with one
+instance of each component on the machine where it costs least; raise the input rate; when a machine
+is over-utilised, add an instance of its hottest task's component where that costs least; when that
+fits nowhere, go back to the last good state and raise the rate in smaller steps. A baseline:
+implemented as written, not improved.
 
 Where the paper is silent: R0 is a parameter (1 tuple/s); ties go to the first machine; "most
 suitable" is the least tcu (the abstract says "least utilized"); a machine's worker process costs

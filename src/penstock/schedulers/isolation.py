@@ -1,4 +1,4 @@
-"""``isolation``: machines of their own for the topologies that are named (SPEC 3.2).
+"""``isolation``: machines of their own for the topologies that are named.
 
 Apache Storm's IsolationScheduler, which the thesis compares with. Each named topology gets a given
 number of machines that nobody else uses; its workers are spread evenly over them and its instances

@@ -78,7 +78,7 @@ class Room:
 
 
 def workers_asked(problem: Problem, topology: int) -> int:
-    """Worker processes a topology asks for; one per machine if it does not say (SPEC 3.1)."""
+    """Worker processes a topology asks for; one per machine if it does not say."""
     return problem.topologies[topology].workers or len(problem.cluster.machines)
 
 

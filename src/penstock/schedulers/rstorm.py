@@ -1,11 +1,11 @@
-"""``rstorm``: R-Storm, resource-aware scheduling (SPEC 3.3).
+"""``rstorm``: R-Storm, resource-aware scheduling.
 
-Peng et al., Middleware 2015, Algorithms 1 to 4. Tasks are ordered breadth-first over the components
-from the spouts, one of each in turn. Each goes to the node whose free resources are nearest to what
-it needs, by ``sqrt(w_m (m_task - m_node)^2 + w_c (c_task - c_node)^2 + w_b netdist(ref, node))``,
-among the nodes whose hard resources suffice; soft ones may go below zero, at a price in the
-distance. The ref node is the node with most left in the rack with most left when a topology begins.
-A topology is placed whole or not at all. Cost: O(tasks x nodes).
+Peng et al., Middleware 2015, doi:10.1145/2814576.2814808, Algorithms 1 to 4. Tasks are ordered
+breadth-first over the components from the spouts, one of each in turn. Each goes to the node whose
+free resources are nearest to what it needs, by ``sqrt(w_m (m_task - m_node)^2 + w_c (c_task -
+c_node)^2 + w_b netdist(ref, node))``, among the nodes whose hard resources suffice; soft ones may
+go below zero, at a price in the distance. The ref node is the node with most left in the rack with
+most left when a topology begins. A topology is placed whole or not at all. Cost: O(tasks x nodes).
 
 Where the paper is silent or vague: memory and CPU are divided by the largest node's, the weights
 come after that (network 10: its first property is that tasks which communicate have "the highest

@@ -1,4 +1,4 @@
-"""``top``: TOP-Storm, connected executors together, on the most powerful nodes (SPEC 3.6).
+"""``top``: TOP-Storm, connected executors together, on the most powerful nodes.
 
 Muhammad 2023 (PhD thesis), section 3.2, Algorithms 1 to 3. Each slot is to hold
 ``ceil(executors / workers)``. The first pair of connected executors of which neither is placed

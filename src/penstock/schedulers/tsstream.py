@@ -1,8 +1,8 @@
-"""``tsstream``: the topology cut with its Laplacian, parts placed by room (SPEC 3.8).
+"""``tsstream``: the topology cut with its Laplacian, parts placed by room.
 
-Ts-Stream is Lc-Stream's second comparison, and Lc-Stream (document 003, section 2.2) has one
-sentence on it: "the first module uses Laplacian to partition the topology graph, while the second
-calculates the node selection method". Everything else is our choice:
+Ts-Stream is Lc-Stream's second comparison, and Lc-Stream (doi:10.1002/cpe.8085, section 2.2) has
+one sentence on it: "the first module uses Laplacian to partition the topology graph, while the
+second calculates the node selection method". Everything else is our choice:
 
 - The graph has the components as nodes, weighted by their executors, and the traffic between them,
   both directions added, as edges. Executors of one component are alike, so a component that

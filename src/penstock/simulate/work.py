@@ -111,14 +111,14 @@ def require_few_steps(scenario: Scenario) -> None:
     looks = scenario.duration_s / scenario.sample_s
     if looks > _MOST_STEPS:
         raise TooMuchWorkError(
-            f"{looks:.2g} results over time, at most {_MOST_STEPS:,} are kept: "
-            "a longer sample_s in the scenario, or for less long (--duration)"
+            f"{looks:.2g} samples over time are more than the {_MOST_STEPS:,} that are kept: "
+            "choose a longer sample_s in the scenario, or a shorter --duration"
         )
     steps = most_steps(scenario.offered.pattern, scenario.duration_s)
     if steps > _MOST_STEPS:
         raise TooMuchWorkError(
-            f"the offered rate would change {steps:.2g} times, at most {_MOST_STEPS:,} are "
-            "simulated: a longer period, or for less long (--duration)"
+            f"the offered rate would change {steps:.2g} times, more than the {_MOST_STEPS:,} that "
+            "are simulated: choose a longer period, or a shorter --duration"
         )
 
 

@@ -193,8 +193,8 @@ class Pipeline:
         if self.settings.warm_up_s is None and left_out_s < USUAL_WARM_UP_S:
             longest_s = max(manifest.facts["uptimes_s"])
             self.progress(
-                f"a short run of {longest_s:.0f} s: the first {left_out_s:.0f} s are left out as "
-                "warm-up (--warm-up)"
+                f"the run took only {longest_s:.0f} s: its first {left_out_s:.0f} s are left out "
+                "as warm-up (--warm-up)"
             )
 
     def _source_note(self, manifest: Manifest) -> str:

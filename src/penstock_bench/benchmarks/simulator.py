@@ -266,7 +266,7 @@ def over_simpy(tuples: float, load: float, repeats: int = 1) -> Iterator[float]:
 def _large(instances: int, seconds: float) -> tuple[float, float, float, int, int]:
     """Seconds of engine and fluid, difference in throughput in percent, instances, events."""
     problem = app.problem("linear", "nasiri-large")
-    # Nasiri's own plan of this scenario has 698 instances (SPEC section 4).
+    # Nasiri's own plan of this scenario has 698 instances (their Table 4).
     counts = (201, 156, instances - 201 - 156)
     plan = app.plan(problem.with_counts(counts), "tsstream").plan
     assert plan is not None

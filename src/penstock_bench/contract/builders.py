@@ -18,7 +18,7 @@ from penstock.model.topology import Component, Grouping, Kind, Stream, Topology
 
 Options = Mapping[str, Any]
 
-#: Nasiri Table 3 (SPEC section 2): CPU points per tuple/s.
+#: Nasiri et al., Table 3: CPU points per tuple/s.
 TABLE_3: dict[str, Any] = {
     "low": {"M1": 0.0581, "M2": 0.1070, "M3": 0.0916},
     "mid": {"M1": 0.1030, "M2": 0.1844, "M3": 0.1680},

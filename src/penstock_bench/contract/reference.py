@@ -1,6 +1,6 @@
 """A second evaluator, to hold the fast one against: plain loops, every instance pair on its own.
 
-Written from SPEC sections 1, 2 and 2b and from the nouns of ``penstock.model`` alone; it knows
+Written from docs/concepts.md and from the nouns of ``penstock.model`` alone; it knows
 nothing of ``penstock.evaluate`` and reads no array of :class:`Problem`. What a source instance
 sends to a target instance is one number in a table; everything else is a sum over that table.
 """
@@ -202,7 +202,7 @@ class Reference:
             util[machine.type].append(used / kind.cpu_points)
         profile = self.problem.profile
         if profile is None:
-            raise ValueError("without a profile there are no kinds of work to weigh by")
+            raise ValueError("the weights need a profile")
         cost = profile.by_place
         kinds = {cost_row(profile, t, c) for t in self.problem.topologies for c in t.components}
         kinds = {row for row in kinds if all(cost[row, t].e > 0 for t in util)}

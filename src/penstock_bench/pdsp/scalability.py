@@ -150,7 +150,7 @@ def _checked(
     distinct = len(np.unique(count[used]))
     if distinct < least:
         raise NotMeasuredError(
-            f"throughput was measured at {distinct} numbers of instances; {least} are needed"
+            f"throughput was measured at {distinct} instance counts; at least {least} are needed"
         )
     return count[used], np.log(rate[used])
 

@@ -52,7 +52,7 @@ class BatchColumns:
         skew = recording.faults.clock_skew_ms
         host_skew_ms = once.integers(-skew, skew, endpoint=True, size=len(cluster.machines))
         self._skew_ms = host_skew_ms[layout.placement.machine]
-        # Wall-clock time per tuple has waiting in it and says nothing of CPU (ENGINES.md), so it
+        # Wall-clock time per tuple has waiting in it and says nothing of CPU, so it
         # is drawn without a look at e.
         components = len(layout.problem.components)
         self._execute_ms = once.lognormal(-1.0, 1.0, components)[layout.placement.component]

@@ -72,7 +72,7 @@ def _write(
     opened: Callable[[Path], AbstractContextManager[Sink]],
 ) -> Written:
     if not 1 <= files <= recording.windows:
-        raise ValueError(f"{files} files for {recording.windows} windows: each needs one at least")
+        raise ValueError(f"{files} files for {recording.windows} windows: each needs at least one")
     folder.mkdir(parents=True, exist_ok=True)
     mail = _Mail(recording.faults, rng)
     batches = _Slices(record_batches(recording, rng))

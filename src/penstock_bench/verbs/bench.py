@@ -26,17 +26,22 @@ from penstock_bench.benchmarks.suite import run_suite, suite_names
 
 
 def command(
-    name: Annotated[str | None, typer.Argument(help="The suite; none lists them.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="Suite to run. Default: list the suites.")
+    ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer repeats.")] = False,
-    only: Annotated[str, typer.Option("--only", help="Only what has this in its name.")] = "",
+    only: Annotated[str, typer.Option("--only", help="Run only what has this in its name.")] = "",
     hours: Annotated[
         float | None,
         typer.Option(
-            "--hours", help="How long, of suites that go on as long as told: fuzz.", min=0
+            "--hours", help="Hours to run, for suites without an end of their own (fuzz).", min=0
         ),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option("--seed", help="Another seed, of suites that have one.", min=0)
+        int | None,
+        typer.Option(
+            "--seed", help="Seed of the random generator, for suites that use one.", min=0
+        ),
     ] = None,
     results: Annotated[
         Path | None,

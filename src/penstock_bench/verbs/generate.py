@@ -24,15 +24,14 @@ def command(
     types: Annotated[int, typer.Option("--machine-types", help="Machine types.")] = 3,
     topologies: Annotated[int, typer.Option(help="Topologies on the cluster.")] = 1,
     mixed_groupings: Annotated[
-        bool, typer.Option("--mixed-groupings", help="Other groupings beside shuffle.")
+        bool, typer.Option("--mixed-groupings", help="Use other groupings beside shuffle.")
     ] = False,
-    memory: Annotated[bool, typer.Option("--memory", help="With memory limits.")] = False,
+    memory: Annotated[bool, typer.Option("--memory", help="Include memory limits.")] = False,
     seed: options.Seed = 0,
     as_json: options.Json = False,
 ) -> int:
     """Make a random problem: topology, cluster and profile files.
 
-    \b
     penstock generate --components 20 --machines 100 --machine-types 5 --seed 7 --out my-problem
 
     penstock generate --topologies 3 --memory --mixed-groupings --out shared

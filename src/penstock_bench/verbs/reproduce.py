@@ -39,28 +39,32 @@ def command(
     ] = ALL,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="The page; its ending says the format. [reproduce.html]"),
+        typer.Option(
+            "--out",
+            "-o",
+            help="File to write; its extension selects the format. Default: reproduce.html.",
+        ),
     ] = None,
-    store: Annotated[Path, typer.Option("--store", help="Folder for finished settings.")] = Path(
-        "reproduce-results"
-    ),
+    store: Annotated[
+        Path, typer.Option("--store", help="Folder that keeps finished settings.")
+    ] = Path("reproduce-results"),
     again: Annotated[
-        bool, typer.Option("--rerun", help="Run settings again that are kept from before.")
+        bool, typer.Option("--rerun", help="Run settings again even if their results are kept.")
     ] = False,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", help="Processes.", min=1, max=64)] = 2,
+    jobs: Annotated[
+        int, typer.Option("--jobs", "-j", help="Number of processes.", min=1, max=64)
+    ] = 2,
     markdown: Annotated[
-        bool, typer.Option("--markdown", help="Print Markdown; with --out, too.")
+        bool, typer.Option("--markdown", help="Print Markdown, also with --out.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON; with --out, too.")] = False,
-    csv: Annotated[bool, typer.Option("--csv", help="Print CSV; with --out, too.")] = False,
-    latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX; with --out, too.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, also with --out.")] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Print CSV, also with --out.")] = False,
+    latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX, also with --out.")] = False,
 ) -> int:
-    """Run the papers' experiments and set what was published beside what comes out here.
+    """Repeat the papers' experiments and compare the results with theirs.
 
-    \b
     penstock reproduce all -o reproduce.html
 
-    \b
     penstock reproduce nasiri --markdown
     """
     asked = {"markdown": markdown, "json": as_json, "csv": csv, "latex": latex}

@@ -22,7 +22,7 @@ from penstock.model.profile import Cost, Profile
 pytestmark = pytest.mark.storm
 _WITHOUT_PASSWORDS = "org.apache.storm.security.auth.SimpleTransportPlugin"
 
-#: ENGINES' measured costs of the lab's three kinds of work, alike on both machines.
+#: Measured costs of the lab's three kinds of work, alike on both machines.
 COSTS = {"low": (0.0713, 1.5), "mid": (0.143, 1.8), "high": (0.293, 1.7)}
 
 

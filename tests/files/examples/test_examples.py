@@ -1,4 +1,4 @@
-"""The shipped examples load, fit together, and say what the papers say (SPEC sections 1 to 4)."""
+"""The shipped examples load, fit together, and say what the papers say."""
 
 from __future__ import annotations
 
@@ -221,7 +221,7 @@ def test_topology_with_requests_needs_no_profile(name):
 
 def test_nasiri_costs_are_table_3():
     profile = examples.load_profile("nasiri")
-    # SPEC section 2, as printed: M1, M2, M3.
+    # Nasiri et al., Table 3, as printed: M1, M2, M3.
     table = {
         "lowCompute": (0.0581, 0.1070, 0.0916),
         "midCompute": (0.1030, 0.1844, 0.1680),
@@ -231,7 +231,7 @@ def test_nasiri_costs_are_table_3():
     for row, costs in table.items():
         on = [profile.by_place[row, kind] for kind in ("M1", "M2", "M3")]
         assert tuple(cost.e for cost in on) == costs
-        assert {cost.met for cost in on} == {1.5}  # ours, SPEC section 2
+        assert {cost.met for cost in on} == {1.5}  # ours
 
 
 @pytest.mark.parametrize(
@@ -278,7 +278,7 @@ def test_rolling_count_bolt_1_on_type_a():
 
 def test_storm_benchmark_costs_give_back_the_utilisation_they_came_from():
     profile = examples.load_profile("storm-benchmark")
-    # SPEC section 2: rate, tuples/s per point, utilisation at that rate, on A, B, C.
+    # The authors' simulator: rate, tuples/s per point, utilisation at that rate, on A, B, C.
     table = {
         "rollingcount-1": [(295, 160, 10), (244, 72, 10), (277, 60, 40)],
         "rollingcount-2": [(2872, 1586, 10), (2300, 697, 10), (1853, 299, 30)],

@@ -74,7 +74,7 @@ def test_standard_errors_cover_the_truth():
 
 
 def test_too_few_numbers_of_instances_are_refused():
-    with pytest.raises(NotMeasuredError, match="measured at 2 numbers of instances; 3 are needed"):
+    with pytest.raises(NotMeasuredError, match="at 2 instance counts; at least 3 are needed"):
         fit_universal(np.array([2.0, 2, 4]), np.array([1.0, 1, 2]))
 
 

@@ -98,7 +98,7 @@ def test_without_matplotlib_a_page_in_markdown_is_written(run, small, no_matplot
     [
         ("reproduce nasir -o page.md", 1, 'did you mean "nasiri"'),
         ("reproduce all -o page.xyz", 2, 'no format has the ending ".xyz"'),
-        ("reproduce all -o page.md --json --csv", 2, "give one of --json, --csv"),
+        ("reproduce all -o page.md --json --csv", 2, "give only one of --json, --csv"),
     ],
 )
 def test_wrong_options_are_told(run, command, code, message):

@@ -307,5 +307,7 @@ def test_the_command_keeps_them_and_says_what_has_no_room(tmp_path, monkeypatch,
     assert not left.value.code
     # Each machine holds an a of 600 of 1,000 MB; the other a never fits beside it, b does.
     assert sum(len(lost.moves) for lost in load("plan.json").if_lost) == 1
-    said = "if M1-1 is lost, there is no room for 1 instance of it; so with 1 other machine"
+    said = (
+        "if M1-1 is lost, no room is left for 1 instance of it; the same is true of 1 other machine"
+    )
     assert said in capsys.readouterr().err

@@ -56,7 +56,7 @@ def test_cpu_points_are_the_threads_nanoseconds(samples):
     assert samples["high"].cpu_points == pytest.approx(21.8269, abs=1e-4)
     assert samples["mid"].cpu_points == pytest.approx(16.9043, abs=1e-4)
     assert samples["low"].cpu_points == pytest.approx(8.9776, abs=1e-4)
-    # The worker itself: 54.9 less the executors' 50.6; 3 to 6 points when warm (ENGINES.md).
+    # The worker itself: 54.9 less the executors' 50.6; 3 to 6 points when warm.
     own = 54.9 - sum(s.cpu_points for s in samples.values())
     assert 3 < own < 6
 

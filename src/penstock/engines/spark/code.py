@@ -118,7 +118,7 @@ def _import(path: Path) -> ModuleType:
     name = f"penstock_code_{re.sub(r'[^0-9a-zA-Z]', '_', path.stem)}"
     spec = spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise InputError(Finding("is no Python file", str(path)))
+        raise InputError(Finding("is not a Python file", str(path)))
     module = module_from_spec(spec)
     # By value: executors have no such module. cloudpickle does that for what is not importable.
     sys.modules.pop(name, None)

@@ -48,5 +48,5 @@ def one_of(asked: Mapping[str, bool]) -> str | None:
     """The format that was asked for, if any; two are one too many."""
     names = [name for name, wanted in asked.items() if wanted]
     if len(names) > 1:
-        raise UsageError(f"give one of {', '.join('--' + name for name in names)}")
+        raise UsageError(f"give only one of {', '.join('--' + name for name in names)}")
     return names[0] if names else None

@@ -1,11 +1,12 @@
-"""``lcstream``: elastic scheduling with latency constraints, Lc-Stream of Sun et al. (SPEC 3.7).
+"""``lcstream``: elastic scheduling with latency constraints, Lc-Stream of Sun et al.
 
-Concurrency and Computation 2024, Algorithms 1 to 4. Every executor is a queue; a component gets as
-many as keep its queue L and wait W within limits (Algorithms 2 and 3, ``lcstream_counts``). A pool
-hands out the executors (Algorithm 1, ``lcstream_pool``): those that talk to each other in one
-process, else on one machine, else in the nearest region by round-trip time, else where there is
-most room, and never on a machine over its load threshold (``lcstream_layout``). When most machines
-have little to do, some are emptied and put to sleep (Algorithm 4, ``lcstream_sleep``).
+Concurrency and Computation 2024, doi:10.1002/cpe.8085, Algorithms 1 to 4. Every executor is a
+queue; a component gets as many as keep its queue L and wait W within limits (Algorithms 2 and 3,
+``lcstream_counts``). A pool hands out the executors (Algorithm 1, ``lcstream_pool``): those that
+talk to each other in one process, else on one machine, else in the nearest region by round-trip
+time, else where there is most room, and never on a machine over its load threshold
+(``lcstream_layout``). When most machines have little to do, some are emptied and put to sleep
+(Algorithm 4, ``lcstream_sleep``).
 
 Where the paper is silent or at odds with itself:
 

@@ -1,6 +1,6 @@
 """The plans of all other schedulers that are quick: what we return is never worse than these.
 
-Schedulers that only place get the instance counts of ``hetero``, as everywhere (SPEC 2b).
+Schedulers that only place get the instance counts of ``hetero``, as everywhere.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 A straight line is tried first and kept unless its residuals show a bend. Then the other forms are
 fitted, and the one that predicts left-out stretches of time clearly better is taken. Plans use
-straight lines only (SPEC 2b), so each form says which line stands for it and how far that is off.
+straight lines only (docs/concepts.md), so each form says which line stands for it and how far that
+is off.
 
 - *spinning*: an idle executor burns CPU while it waits and gives it back under load (Storm's
   default wait strategy: up to 20 points). The line is the loaded one: spinning never stands in the

@@ -117,7 +117,7 @@ class Server:
         """A home and a temporary folder of its own: no lab and no history of the user's."""
         home = str(self.folder / "home")
         names = ("HOME", "TMPDIR", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME",
-                 "XDG_STATE_HOME")  # fmt: skip
+                 "XDG_STATE_HOME", "ZDOTDIR")  # fmt: skip
         # But for compiled code: to compile it anew takes half a minute.
         cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
         quiet = {"OPENBLAS_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "NO_COLOR": "1"}

@@ -22,6 +22,8 @@ USUAL = {"run": ["--example", "wordcount", "--rows", "200"]}
 STORM = frozenset({"apply", "import storm"})
 #: Options about a running Storm, which rule out most others.
 LIVE = frozenset({"taken_from", "nimbus", "ui", "storm_yaml", "telemetry", "since"})
+#: Options that write elsewhere than into the folder of a case, as they should.
+NEVER = frozenset({"install"})
 #: Options that end what would go on for ever, or plans as often as there are machines and more.
 ENDS = {
     "advise": ["--seconds", "1"],
@@ -77,7 +79,10 @@ class DrawableVerb:
 def verbs_from(told: Iterable[dict[str, Any]]) -> tuple[DrawableVerb, ...]:
     """What the fork server tells on its first line."""
     return tuple(
-        DrawableVerb(tuple(verb["words"]), tuple(_parameter(p) for p in verb["parameters"]))
+        DrawableVerb(
+            tuple(verb["words"]),
+            tuple(_parameter(p) for p in verb["parameters"] if p["name"] not in NEVER),
+        )
         for verb in told
     )
 
