@@ -134,7 +134,7 @@ def region_hop_ms(cluster: Cluster, tuple_bytes: float) -> FloatMatrix:
 
 
 def pair_hops(problem: Problem, placement: Placement) -> FloatVector:
-    """Connected instance pairs by hop class, shape (classes,), without rates (SPEC 2b).
+    """Connected instance pairs by hop class, shape (classes,), without rates.
 
     Each source and target pair counts once per connected pair of components, whatever its traffic.
     """

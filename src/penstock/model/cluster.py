@@ -21,7 +21,7 @@ DEFAULT_SLOTS = 4
 class Hop(IntEnum):
     """Where the other end of a stream is, nearest first: a position in arrays by network class.
 
-    Each class has its network distance (SPEC 2b) and whether tuples pass network cards.
+    Each class has its network distance and whether tuples pass network cards.
     """
 
     SAME_PROCESS = 0, 0.0, False
