@@ -210,9 +210,16 @@ def test_a_broker_that_asks_for_a_password_gets_it_from_a_file_and_nobody_else_d
     config.write_text(broker.client_config())
     config.chmod(0o600)
     source = broker.locked_location("locked")
-    log = ("--config", "spark.eventLog.enabled=true", "--config", f"spark.eventLog.dir={tmp_path}")
+    log = [f"--config=spark.eventLog.{name}" for name in ("enabled=true", "compress=false")]
     done, found = measured(
-        tmp_path, source, "--kafka-config", str(config), "--store", "store", *log
+        tmp_path,
+        source,
+        "--kafka-config",
+        str(config),
+        "--store",
+        "store",
+        *log,
+        f"--config=spark.eventLog.dir={tmp_path}",
     )
     assert done.returncode == 0, done.stderr
     assert found["quality"]["records_in"] == 60
@@ -222,7 +229,7 @@ def test_a_broker_that_asks_for_a_password_gets_it_from_a_file_and_nobody_else_d
     config.write_text(broker.client_config(password="wrong-8"))
     refused, _ = measured(tmp_path, source, "--kafka-config", str(config))
     assert refused.returncode == 1
-    assert "Authentication failed" in refused.stderr
+    assert "Authentication failed" in refused.stderr, refused.stderr
     assert "wrong-8" not in refused.stderr
 
 
