@@ -196,7 +196,7 @@ def test_every_record_counts_once_though_driver_and_broker_are_killed(
     assert done.returncode == 0, done.stderr
     # A record taken in twice would be there as a repeat that was set aside.
     assert (found["quality"]["records_in"], found["quality"]["set_aside"]) == (120, {})
-    (cost,) = found["profile"]["costs"]
+    cost = found["profile"]["rows"]["b"]["on"]["M1"]
     assert (cost["e"], cost["met"]) == (pytest.approx(0.1), pytest.approx(2.0))
 
 
