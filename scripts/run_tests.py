@@ -22,8 +22,8 @@ ALL: tuple[Part, ...] = (
     # The long ones need not wait for the short ones of a process, so processes share what is left.
     ("-n", "auto", "--maxprocesses", "8", "--dist", "worksteal", "-m", "not spark and not storm"),
     # A file runs in one process, whose Spark session it shares with all others there.
-    ("-n", "2", "--dist", "loadfile", "-m", "spark and not alone"),
-    ("-p", "no:xdist", "-m", "storm or alone"),
+    ("-n", "2", "--dist", "loadfile", "-m", "spark and not alone and not kafka"),
+    ("-p", "no:xdist", "-m", "storm or alone or kafka"),
 )
 
 

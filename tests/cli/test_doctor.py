@@ -48,7 +48,7 @@ def test_everything_asked_for_is_examined():
     assert names >= {
         *("Python", "Penstock", "numpy", "scipy", "pydantic", "typer", "rich", "PyYAML"),
         *("cores", "memory", "current directory", "Java 17+", "PySpark", "Maven"),
-        *("Apache Storm", "Storm plugin", "Chromium", "development data"),
+        *("Apache Storm", "Storm plugin", "Kafka connector", "Chromium", "development data"),
     }
 
 

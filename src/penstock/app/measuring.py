@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -13,6 +14,7 @@ from penstock.app.clusters import silent, snapshot, types_of_hosts
 from penstock.app.histories import history_folder, look_back, measuring
 from penstock.app.telemetry import SparkOptions, TelemetrySelection, choose, take_in
 from penstock.engines.base import Engine, Say
+from penstock.engines.spark.kafka_connector import with_connector
 from penstock.engines.spark.session import spark_session
 from penstock.errors import Finding, InputError, UnknownNameError
 from penstock.model.profile import Profile
@@ -48,6 +50,8 @@ class MeasuringOptions:
     warm_up_s: float | None = None
     extrapolate: bool = True
     spark: SparkOptions = field(default_factory=SparkOptions)
+    #: Properties of the Kafka client; may hold passwords.
+    kafka_client: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 def measure(
@@ -55,8 +59,8 @@ def measure(
 ) -> Measurement:
     """Fit a profile to all telemetry of a folder, file or address; needs Spark."""
     chosen = options or MeasuringOptions()
-    with _pipeline(chosen, say) as pipeline:
-        _take_in(pipeline, source, chosen.source_format)
+    with _pipeline(chosen, say, source=source) as pipeline:
+        _take_in(pipeline, source, chosen)
         return pipeline.measure(chosen.baseline, chosen.name)
 
 
@@ -81,8 +85,8 @@ def follow(
 
     if options.store is None:
         say("without --store the tables are gone when this ends; the profile stays (--out)")
-    with _pipeline(options, say) as pipeline:
-        records = _opened(pipeline, source, options.source_format)
+    with _pipeline(options, say, source=source) as pipeline:
+        records = _opened(pipeline, source, options)
         say("following; Ctrl-C ends it after the batch in hand")
         pipeline.follow(
             records, refreshed, every_s=every_s, stop=stop, baseline=options.baseline,
@@ -145,19 +149,21 @@ def _pipeline(
     options: MeasuringOptions,
     say: Say,
     *,
+    source: str | None = None,
     progress: Say | None = None,
     types_win: bool = False,
     within: AbstractContextManager[None] | None = None,
 ) -> Iterator[Pipeline]:
     """The pipeline on a Spark of its own; whoever else writes to its folders is found out first."""
     spark = options.spark
+    config = with_connector(source, spark.config, os.environ, say)
     say(f"starting Spark on {spark.master}")
     with ExitStack() as stack:
         folder = stack.enter_context(_tables(options.store))
         if within is not None:
             stack.enter_context(within)
         session = stack.enter_context(
-            spark_session(spark.master, driver_memory=spark.driver_memory, config=spark.config)
+            spark_session(spark.master, driver_memory=spark.driver_memory, config=config)
         )
         from penstock.telemetry.clean import Settings
         from penstock.telemetry.pipeline import Pipeline
@@ -213,11 +219,12 @@ def _without_half_known(profile: Profile, used: set[str], places_itself: frozens
     return profile if len(costs) == len(profile.costs) else replace(profile, costs=costs)
 
 
-def _take_in(pipeline: Pipeline, source: str, named: str | None) -> None:
-    if named in (_STORM_REST, _STORM_REGISTRY):
+def _take_in(pipeline: Pipeline, source: str, options: MeasuringOptions) -> None:
+    named = options.source_format
+    if named is not None and named in (_STORM_REST, _STORM_REGISTRY):
         _take_in_storm(pipeline, source, named)
         return
-    pipeline.take_in_history(_opened(pipeline, source, named))
+    pipeline.take_in_history(_opened(pipeline, source, options))
 
 
 def _take_in_storm(pipeline: Pipeline, source: str, named: str) -> None:
@@ -232,12 +239,13 @@ def _take_in_storm(pipeline: Pipeline, source: str, named: str) -> None:
     pipeline.take_in_samples(samples, path.name)
 
 
-def _opened(pipeline: Pipeline, source: str, named: str | None) -> RecordSource:
+def _opened(pipeline: Pipeline, source: str, options: MeasuringOptions) -> RecordSource:
     from penstock.telemetry.source import open_source
 
     # Spark's workers may stand in other folders: local paths are made whole.
     location = source if "://" in source else str(Path(source).absolute())
-    return open_source(pipeline.spark, location, _format(named))
+    named = _format(options.source_format)
+    return open_source(pipeline.spark, location, named, options.kafka_client)
 
 
 def _format(named: str | None) -> SourceFormat | None:
@@ -248,5 +256,6 @@ def _format(named: str | None) -> SourceFormat | None:
     try:
         return SourceFormat(named)
     except ValueError:
-        known = [*SourceFormat, _STORM_REST, _STORM_REGISTRY]
+        today = [one for one in SourceFormat if one is not SourceFormat.KAFKA]
+        known = [*today, _STORM_REST, _STORM_REGISTRY]
         raise UnknownNameError("telemetry format", named, known) from None

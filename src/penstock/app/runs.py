@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -34,6 +34,8 @@ class RunInput:
     files_per_batch: int = 1
     #: As ``kafka://broker:9092/topic``.
     kafka: str | None = None
+    #: Properties of the Kafka client; may hold passwords.
+    kafka_client: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 @dataclass
@@ -112,6 +114,7 @@ def run(
             files=fed.files,
             files_per_batch=fed.files_per_batch,
             kafka=fed.kafka,
+            kafka_client=fed.kafka_client,
             plan=plan,
             log_file=folder / f"{target.name}.log" if out else None,
             say=say,

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import penstock
 from penstock.engines.java import MINIMUM_MAJOR, find_java
+from penstock.engines.spark.kafka_connector import CONNECTOR_VERSION, connector_folder
 from penstock.engines.storm.home import STORM_VERSION, StormMissing, cache_folder, plugin_jar
 
 MINIMUM_PYTHON = (3, 11)
@@ -59,6 +60,7 @@ def examine(environ: Mapping[str, str] | None = None) -> tuple[Check, ...]:
         _maven(env),
         _storm(env),
         _storm_plugin(),
+        _kafka_connector(env),
         _chromium(env),
         *_checks_of_others(env),
     )
@@ -213,7 +215,9 @@ def _extra(name: str, extra: str, needed_for: str) -> Check:
 
 
 def _maven(environ: Mapping[str, str]) -> Check:
-    return _program(("mvn",), environ, "Maven", "the Storm plugin and lab", "install Apache Maven")
+    return _program(
+        ("mvn",), environ, "Maven", "the Storm plugin and lab, Kafka", "install Apache Maven"
+    )
 
 
 def _chromium(environ: Mapping[str, str]) -> Check:
@@ -246,6 +250,18 @@ def _storm(environ: Mapping[str, str]) -> Check:
         needed_for="running and applying plans on Storm",
         found=found,
         remedy="set STORM_HOME to an installation; with Maven it is resolved when first needed",
+    )
+
+
+def _kafka_connector(environ: Mapping[str, str]) -> Check:
+    folder = connector_folder(environ)
+    ok = folder.is_dir()
+    return Check(
+        name="Kafka connector",
+        ok=ok,
+        needed_for="sources kafka://…",
+        found=f"{CONNECTOR_VERSION}, resolved by Maven ({folder})" if ok else "not resolved yet",
+        remedy="with Maven it is resolved when first needed; else --config spark.jars=…",
     )
 
 

@@ -11,7 +11,7 @@ import typer
 from penstock import app
 from penstock.app.measuring import MeasuringOptions
 from penstock.app.telemetry import SparkOptions
-from penstock.cli import engine_options, history_options, options
+from penstock.cli import engine_options, history_options, kafka_options, options
 from penstock.cli.output import say, show, write_file, write_json
 from penstock.cli.stopping import stoppable
 from penstock.engines.spark.session import DRIVER_MEMORY, LOCAL
@@ -20,14 +20,19 @@ from penstock.files.machine_types import load_machine_types
 from penstock.files.store import dumps, load
 from penstock.model.profile import Profile
 from penstock.report.pages.profile import measurement_dict, profile_page
+from penstock.telemetry.kafka import KafkaTopic
 
 if TYPE_CHECKING:
     from penstock.telemetry.findings import Measurement
 
+#: Named as a format in the first version.
+_KAFKA = "kafka"
+
 
 def command(
     source: Annotated[
-        str | None, typer.Argument(help="Folder or file of telemetry, or kafka://….")
+        str | None,
+        typer.Argument(help="Folder or file of telemetry, or kafka://broker:9092/topic."),
     ] = None,
     out: options.Out = None,
     store: Annotated[
@@ -41,10 +46,11 @@ def command(
         str | None,
         typer.Option(
             "--format",
-            help="jsonl, parquet, storm-log, storm-rest, storm-registry, kafka. Default: by "
-            "the file's name.",
+            help="jsonl, parquet, storm-log, storm-rest, storm-registry. Default: by the file's "
+            "name.",
         ),
     ] = None,
+    kafka_config: kafka_options.Config = None,
     types: Annotated[
         Path | None,
         typer.Option(
@@ -102,6 +108,9 @@ def command(
     if seconds is not None and not follow:
         raise UsageError("--seconds goes with --follow; without it all telemetry is read, once")
     output = _Output(out, partial, as_json)
+    if source_format == _KAFKA:
+        say("warning: --format kafka is not needed any more: kafka://… says what the source is")
+        KafkaTopic.at(source or "")
     measuring = MeasuringOptions(
         name=name,
         baseline=_baseline(baseline),
@@ -110,6 +119,7 @@ def command(
         window_s=window,
         warm_up_s=warm_up,
         extrapolate=extrapolate,
+        kafka_client=kafka_options.client_of(source, kafka_config),
         spark=SparkOptions(master, driver_memory, options.spark_config(settings or [])),
     )
     if taken_from is not None:

@@ -22,6 +22,7 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
     "history measure": {"--anew": "--rebuild"},
     "import flux": {"-e": "--env-filter"},
     "lab submit": {"-e": "--executors"},
+    "run": {"--kafka": "--source"},
     # Verbs of the harness.
     "generate": {"--types": "--machine-types"},
     "reproduce": {"--again": "--rerun"},

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from penstock import app
 from penstock.app.runs import RunInput, RunResult, levels_of
-from penstock.cli import engine_options, options
+from penstock.cli import engine_options, kafka_options, options
 from penstock.cli.output import say, show, write_json
 from penstock.cli.stopping import stoppable
 from penstock.engines.base import Batch, Engine
@@ -68,10 +68,11 @@ def command(
     files_per_batch: Annotated[
         int, typer.Option("--files-per-batch", help="Files in each batch.", min=1)
     ] = 1,
-    kafka: Annotated[
+    topic: Annotated[
         str | None,
-        typer.Option("--kafka", help="Read a Kafka topic instead: kafka://broker:9092/topic."),
+        typer.Option("--source", help="Read a Kafka topic instead: kafka://broker:9092/topic."),
     ] = None,
+    kafka_config: kafka_options.Config = None,
     config: Annotated[
         list[str] | None, typer.Option("--config", help="Set a property of Spark.")
     ] = None,
@@ -109,6 +110,7 @@ def command(
         raise UsageError("name a topology file, or an example with --example")
     if example is not None:
         load_topology(example)
+    client = kafka_options.client_of(topic, kafka_config)
     target = _target(engine, master, config, place_by)
     source = RunInput(
         rows=rows,
@@ -116,7 +118,8 @@ def command(
         every_s=every,
         files=files,
         files_per_batch=files_per_batch,
-        kafka=kafka,
+        kafka=topic,
+        kafka_client=client,
     )
     with stoppable(seconds) as stop:
         result = app.run(
@@ -133,7 +136,7 @@ def command(
             say=say,
         )
     if not result.batches and stop.received is None:
-        raise InputError(f"no batch ended: {_what_is_awaited(files, kafka)}")
+        raise InputError(f"no batch ended: {_what_is_awaited(files, topic)}")
     if as_json:
         write_json({**answer_head("run"), **result.to_dict()})
     else:
@@ -155,10 +158,10 @@ def _target(name: str, master: str, config: list[str] | None, place_by: PlaceBy 
     )
 
 
-def _what_is_awaited(files: Path | None, kafka: str | None) -> str:
+def _what_is_awaited(files: Path | None, topic: str | None) -> str:
     if files is not None:
         return f"no new file came into {files}; wait longer with --seconds"
-    return f"nothing came in from {kafka or 'the source'}; wait longer with --seconds"
+    return f"nothing came in from {topic or 'the source'}; wait longer with --seconds"
 
 
 def _rows_view(columns: Mapping[str, Sequence[object]]) -> Table:

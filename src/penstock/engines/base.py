@@ -132,6 +132,8 @@ class RunOrder:
     files: Path | None = None
     files_per_batch: int = 1
     kafka: str | None = None
+    #: Properties of the Kafka client; may hold passwords.
+    kafka_client: Mapping[str, str] = field(default_factory=dict, repr=False)
     #: Kept to while it runs; a new file in its place is taken over.
     plan: Path | None = None
     #: Gets what the engine prints; without, it is kept only where the run fails.

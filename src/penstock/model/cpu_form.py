@@ -39,15 +39,32 @@ class CpuForm:
     instances: float = 1.0
 
     def cpu_points(self, rate: FloatVector, instances: FloatVector | float = 1.0) -> FloatVector:
-        load = self.e * np.asarray(rate) + self.met
-        match self.kind:
-            case FormKind.SPINNING:
-                idle = np.maximum(0.0, 1.0 - np.asarray(rate) / self.shape)
-                return np.asarray(load + self.spin * idle)
-            case FormKind.SATURATING:
-                return np.asarray(self.shape * (1 - np.exp(-load / self.shape)))
-            case FormKind.CROWDING:
-                crowd = (np.asarray(instances) / self.instances) ** self.shape
-                return np.asarray(self.e * np.asarray(rate) * crowd + self.met)
-            case FormKind.LINEAR:
-                return np.asarray(load)
+        return form_cpu_points(
+            self.kind, np.asarray(rate), np.asarray(instances), e=self.e, met=self.met,
+            spin=self.spin, shape=self.shape, reference=self.instances,
+        )  # fmt: skip
+
+
+def form_cpu_points(
+    kind: FormKind,
+    rate: FloatVector,
+    instances: FloatVector,
+    *,
+    e: FloatVector | float,
+    met: FloatVector | float,
+    spin: FloatVector | float,
+    shape: FloatVector | float,
+    reference: FloatVector | float,
+) -> FloatVector:
+    """Of forms of one kind, element by element: fits try thousands of them at once."""
+    load = e * rate + met
+    match kind:
+        case FormKind.SPINNING:
+            return np.asarray(load + spin * np.maximum(0.0, 1.0 - rate / shape))
+        case FormKind.SATURATING:
+            return np.asarray(shape * (1 - np.exp(-load / shape)))
+        case FormKind.CROWDING:
+            crowd = (instances / reference) ** shape
+            return np.asarray(e * rate * crowd + met)
+        case FormKind.LINEAR:
+            return np.asarray(load)

@@ -1,8 +1,9 @@
-"""Where telemetry comes from: folders of files that grow, in one of the formats we read."""
+"""Where telemetry comes from: topics, and folders of files that grow, in formats we read."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -11,8 +12,8 @@ from pyspark.sql import functions as F
 
 from penstock.errors import InputError
 from penstock.telemetry.columns import require_columns
-
-_KAFKA = "kafka://"
+from penstock.telemetry.kafka import PREFIX as KAFKA_PREFIX
+from penstock.telemetry.kafka import KafkaTopic
 
 
 class SourceFormat(StrEnum):
@@ -44,11 +45,15 @@ class RecordSource:
     pattern: str = ""
     #: The writer deletes its oldest files, perhaps while they are read.
     rotated: bool = False
+    #: How clients log in to a broker; may hold passwords, so it is in no message.
+    kafka_client: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def stream(self, spark: SparkSession) -> DataFrame:
         """An endless frame of raw records: lines (value, file) or columns (…, file)."""
         if self.format is SourceFormat.KAFKA:
-            return _kafka(spark, self.location)
+            records = KafkaTopic.at(self.location, self.kafka_client).stream(spark)
+            place = F.concat_ws("-", F.col("topic"), F.col("partition"))
+            return records.select(F.col("value").cast("string").alias("value"), place.alias("file"))
         reader = spark.readStream.option("recursiveFileLookup", "true")
         if self.rotated:
             reader = reader.option("ignoreMissingFiles", "true")
@@ -66,11 +71,16 @@ class RecordSource:
 
 
 def open_source(
-    spark: SparkSession, location: str, named: SourceFormat | None = None
+    spark: SparkSession,
+    location: str,
+    named: SourceFormat | None = None,
+    kafka_client: Mapping[str, str] | None = None,
 ) -> RecordSource:
     """The source at a location; its format by name, or by the ending of its first file."""
-    if location.startswith(_KAFKA):
-        return RecordSource(location, SourceFormat.KAFKA)
+    if location.startswith(KAFKA_PREFIX):
+        return RecordSource(location, SourceFormat.KAFKA, kafka_client=kafka_client or {})
+    if named is SourceFormat.KAFKA:
+        KafkaTopic.at(location)  # refuses another spelling
     first = _first_file(spark, location)
     if named is not None:
         return RecordSource(location, named)
@@ -82,7 +92,7 @@ def open_source(
     for ending, kind in _BY_ENDING.items():
         if stem.endswith(ending):
             return RecordSource(location, kind)
-    known = ", ".join(kind.value for kind in SourceFormat)
+    known = ", ".join(kind.value for kind in SourceFormat if kind is not SourceFormat.KAFKA)
     raise InputError(f"cannot tell what {first} holds by its name; say --format ({known})")
 
 
@@ -116,34 +126,3 @@ def _folder_and_pattern(spark: SparkSession, location: str) -> tuple[str, str]:
     if system.getFileStatus(path).isDirectory():
         return location, ""
     return str(path.getParent().toString()), str(path.getName())
-
-
-def _kafka(spark: SparkSession, location: str) -> DataFrame:
-    stream = kafka_stream(spark, location)
-    place = F.concat_ws("-", F.col("topic"), F.col("partition"))
-    return stream.select(F.col("value").cast("string").alias("value"), place.alias("file"))
-
-
-def kafka_stream(
-    spark: SparkSession, location: str, rows_per_batch: int | None = None
-) -> DataFrame:
-    """``kafka://broker:9092/topic``; needs Spark's Kafka connector on its class path."""
-    servers, _, topic = location.removeprefix(_KAFKA).partition("/")
-    if not servers or not topic:
-        raise InputError(f"{location}: write kafka://broker:port/topic")
-    options = {
-        "kafka.bootstrap.servers": servers,
-        "subscribe": topic,
-        "startingOffsets": "earliest",
-    }
-    if rows_per_batch is not None:
-        options["maxOffsetsPerTrigger"] = str(rows_per_batch)
-    try:
-        return spark.readStream.format("kafka").options(**options).load()
-    except Exception as error:
-        if "kafka" not in str(error).lower():
-            raise
-        raise InputError(
-            "Spark's Kafka connector is missing; name it: --config spark.jars.packages="
-            f"org.apache.spark:spark-sql-kafka-0-10_2.13:{spark.version}"
-        ) from error

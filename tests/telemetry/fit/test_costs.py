@@ -9,17 +9,17 @@ import numpy as np
 import pandas as pd
 import pytest
 from pyspark.sql import SparkSession
+from tests.telemetry.fit.single import fit_group, fit_line
 
 from penstock.telemetry.findings import CostFit
 from penstock.telemetry.fit.costs import (
     GROUP,
     MOST_SAMPLED,
     all_window_sums,
-    fit_group,
     refined,
     sampled,
 )
-from penstock.telemetry.fit.regression import Points, fit_line
+from penstock.telemetry.fit.points import Points
 
 pytestmark = pytest.mark.spark
 
@@ -44,7 +44,7 @@ def points(rate: Any, cpu: Any, variance: float = 0.0, tasks: int = 1) -> Points
 
 
 def fitted(measured: Points, samples: int | None = None) -> CostFit:
-    return fit_group(measured, samples=samples or len(measured), **NAMES)
+    return fit_group(measured, samples)
 
 
 # -- refusals ----------------------------------------------------------------------------------

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.telemetry.fit.single import choose, mean_left_out_errors, shows_bend
 
 from penstock.model.cpu_form import CpuForm, FormKind
-from penstock.telemetry.fit.forms import choose, shows_bend
-from penstock.telemetry.fit.regression import Points, fit_line
+from penstock.telemetry.fit.points import Points
 
 SPINNING = CpuForm(FormKind.SPINNING, e=0.2, met=3.0, spin=16.0, shape=60.0)
 SATURATING = CpuForm(FormKind.SATURATING, e=0.5, met=2.0, shape=100.0)
@@ -63,7 +63,7 @@ def test_spinning_is_found_and_the_plans_line_is_the_loaded_one() -> None:
     assert found.form.spin == pytest.approx(16.0, rel=0.1)
     assert found.form.shape == pytest.approx(60.0, rel=0.1)
     # Spinning never stands in the way of work: the line is 0.2 rate + 3.
-    assert found.line.coefficients[:2] == pytest.approx([0.2, 3.0], rel=0.1)
+    assert found.line[:2] == pytest.approx([0.2, 3.0], rel=0.1)
     # At the lowest rates (about 6 tuples/s, 2 % of 2 to 200) the idle one burns
     # 16 (1 - 6/60) = 14.4 of 4.2 + 14.4 points: the line is off by 77 %.
     assert found.linear_error == pytest.approx(0.77, abs=0.04)
@@ -75,7 +75,8 @@ def test_saturation_is_found_with_its_ceiling() -> None:
     assert found.form.shape == pytest.approx(100.0, rel=0.1)
     assert found.form.e == pytest.approx(0.5, rel=0.05)
     # What the data say lies far closer to the form than to the line that stands for it.
-    assert found.left_out_error[FormKind.SATURATING] < 0.8 * found.left_out_error[FormKind.LINEAR]
+    errors = mean_left_out_errors(measured(SATURATING))
+    assert errors[FormKind.SATURATING] < 0.8 * errors[FormKind.LINEAR]
 
 
 def test_crowding_is_found_with_its_exponent() -> None:
@@ -92,7 +93,7 @@ def test_the_error_of_the_line_is_its_largest_distance_from_the_form() -> None:
     low, high = np.quantile(made.rate, [0.02, 0.98])
     rates = np.linspace(low, high, 2001)  # far finer than the 25 steps of the answer
     form = found.form.cpu_points(rates)
-    e, met = found.line.coefficients
+    e, met = found.line
     assert found.linear_error == pytest.approx(
         np.max(np.abs(e * rates + met - form) / form), rel=0.02
     )
@@ -100,4 +101,4 @@ def test_the_error_of_the_line_is_its_largest_distance_from_the_form() -> None:
 
 def test_few_windows_show_no_bend() -> None:
     made = measured(SPINNING).where(np.arange(35))
-    assert not shows_bend(made, fit_line(made))
+    assert not shows_bend(made)

@@ -7,18 +7,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-from penstock.telemetry.fit.regression import (
-    Points,
-    Scatter,
-    bisquare,
-    bisquare_slope,
+from tests.telemetry.fit.single import (
     fit_line,
     median_line,
     scatter_of,
     serial_correlation,
     small_sample_factor,
 )
+
+from penstock.telemetry.fit.points import Points
+from penstock.telemetry.fit.scatter import Scatter, bisquare, bisquare_slope
+from penstock.telemetry.fit.segments import Segments
 
 E, MET = 0.2, 3.0
 
@@ -104,11 +103,15 @@ def test_scatter_that_grows_with_the_load_is_seen() -> None:
     rng = np.random.default_rng(5)
     level = rng.uniform(5.0, 100.0, 20_000)
     found = scatter_of(level, rng.normal(0.0, 0.5 + 0.1 * level))
-    assert found.slope == pytest.approx(0.1, rel=0.1)
-    assert found.at(np.array([50.0]))[0] == pytest.approx(5.5, rel=0.05)
+    assert found.slope[0] == pytest.approx(0.1, rel=0.1)
+    assert found.at(np.array([50.0]), Segments(np.array([1])))[0] == pytest.approx(5.5, rel=0.05)
     flat = scatter_of(level, rng.normal(0.0, 2.0, 20_000))
-    assert flat.at(np.array([5.0, 100.0])) == pytest.approx([2.0, 2.0], rel=0.1)
-    assert Scatter(1.0, 0.5).at(np.array([-4.0])).tolist() == [3.0]
+    assert flat.at(np.array([5.0, 100.0]), Segments(np.array([2]))) == pytest.approx(
+        [2.0, 2.0], rel=0.1
+    )
+    assert Scatter(np.array([1.0]), np.array([0.5])).at(
+        np.array([-4.0]), Segments(np.array([1]))
+    ).tolist() == [3.0]
 
 
 def test_it_is_seen_with_fifteen_windows_at_each_of_three_loads_too() -> None:

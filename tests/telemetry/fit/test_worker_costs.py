@@ -11,7 +11,7 @@ from tests.telemetry.frames import HOUR, START_MS, Row, windows
 
 from penstock.model.profile import WorkerCost
 from penstock.telemetry.findings import CostFit
-from penstock.telemetry.fit.regression import Points
+from penstock.telemetry.fit.points import Points
 from penstock.telemetry.fit.worker_costs import crossing_cost, worker_costs
 from penstock.telemetry.schemas import TRAFFIC
 from penstock.telemetry.usage import worker_minutes

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from penstock.engines.spark.packets import ROWS
 from penstock.errors import Finding, InputError
-from penstock.telemetry.source import kafka_stream
+from penstock.telemetry.kafka import KafkaTopic
 
 VALUE = "value"
 #: Tasks that unfold tickets: it is little work, and each task costs some.
@@ -102,13 +102,15 @@ class KafkaSource:
     #: ``kafka://broker:port/topic``
     location: str
     rows_per_batch: int
+    #: How clients log in; may hold passwords, so it is in no message.
+    client: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     schema = _TEXT
 
     def stream(self, spark: SparkSession) -> DataFrame:
-        return kafka_stream(spark, self.location, self.rows_per_batch).select(
-            F.col("value").cast("string").alias(VALUE)
-        )
+        topic = KafkaTopic.at(self.location, self.client)
+        records = topic.stream(spark, self.rows_per_batch)
+        return records.select(F.col("value").cast("string").alias(VALUE))
 
     def unfolded(self, read: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """Values as they are; a batch that is run again has the same offsets."""

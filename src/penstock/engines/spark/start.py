@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from penstock.engines.base import RunOrder
 from penstock.engines.spark.code import Code, code_beside, load_code, shipped_code
 from penstock.engines.spark.deployment import Deployment, PlaceBy
+from penstock.engines.spark.kafka_connector import with_connector
 from penstock.engines.spark.planned import PlanInForce, PlannedRun
 from penstock.engines.spark.runner import Runner
 from penstock.engines.spark.session import spark_session
@@ -28,19 +30,18 @@ class SparkTarget:
 def start(order: RunOrder, target: SparkTarget) -> None:
     """Run until told to stop; under a plan if there is one, otherwise evenly over all cores."""
     code, source, graph = _code(order), _source(order), order.topology
+    config = with_connector(order.kafka, target.config, os.environ, order.say)
     about = f"{graph.name} on {target.master}: {source.about}; Ctrl-C ends it after the batch"
     if order.plan is not None:
         in_force = PlanInForce(order.plan, graph, target.place_by, order.say)
         order.say(about)
         PlannedRun(
             target.master, graph, code, source, order.folder, in_force, order.on_batch, order.say,
-            order.every_s, config=target.config, log_file=order.log_file,
+            order.every_s, config=config, log_file=order.log_file,
         ).run(order.stop)  # fmt: skip
         return
     # Java moves packets and does little else: compiled in haste is well enough.
-    with spark_session(
-        target.master, config=target.config, short=True, log_file=order.log_file
-    ) as spark:
+    with spark_session(target.master, config=config, short=True, log_file=order.log_file) as spark:
         even = Deployment.evenly(graph, spark.sparkContext.defaultParallelism)
         order.say(about)
         Runner(
@@ -61,7 +62,7 @@ def _code(order: RunOrder) -> Code:
 
 def _source(order: RunOrder) -> Source:
     if order.kafka is not None:
-        return KafkaSource(order.kafka, order.rows_per_batch)
+        return KafkaSource(order.kafka, order.rows_per_batch, order.kafka_client)
     if order.files is not None:
         return FileSource(order.files, order.files_per_batch)
     return RateSource(order.rows_per_batch, order.levels)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 
 from penstock.engines.java import find_java
+from penstock.engines.maven import copy_jars, find_maven
 from penstock.errors import PenstockError
 from penstock.system import private_folder
 
@@ -24,8 +24,6 @@ STORM_VERSION = "2.8.3"
 PLUGIN_JAR = "penstock-storm.jar"
 #: Logs to standard error; those of an installation write files where its daemons do.
 LOG_SETTINGS = Path(__file__).parent / "files" / "cluster.xml"
-_COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
-_RESOLVES_WITHIN_S = 900.0
 
 
 class StormMissing(PenstockError):
@@ -100,7 +98,7 @@ def require_java(environ: Mapping[str, str]) -> Path:
 
 
 def _resolve(cache: Path, environ: Mapping[str, str], say: Callable[[str], None]) -> None:
-    maven = shutil.which("mvn", path=environ.get("PATH", ""))
+    maven = find_maven(environ)
     if maven is None:
         raise StormMissing(
             "no Storm here: set STORM_HOME to an installation, "
@@ -111,7 +109,8 @@ def _resolve(cache: Path, environ: Mapping[str, str], say: Callable[[str], None]
     # Beside its final place, so that a second process never sees half of it.
     with tempfile.TemporaryDirectory(dir=cache.parent, prefix=".storm-") as made:
         home = Path(made) / "home"
-        _copy_jars(maven, home / "lib", environ)
+        with as_file(files("penstock.engines.storm") / "files" / "pom.xml") as pom:
+            copy_jars(maven, pom, home / "lib", environ, what="Storm", error=StormMissing)
         for folder in ("lib-worker", "extlib", "extlib-daemon", "log4j2"):
             (home / folder).mkdir()
         for jar in (home / "lib").iterdir():
@@ -124,24 +123,3 @@ def _resolve(cache: Path, environ: Mapping[str, str], say: Callable[[str], None]
             return
         shutil.rmtree(cache, ignore_errors=True)
         home.rename(cache)
-
-
-def _copy_jars(maven: str, into: Path, environ: Mapping[str, str]) -> None:
-    with as_file(files("penstock.engines.storm") / "files" / "pom.xml") as pom:
-        command = [maven, "-B", "-q", "-f", str(pom), _COPY, f"-DoutputDirectory={into}"]
-        try:
-            done = subprocess.run(
-                [*command, "-DincludeScope=runtime"],
-                env=dict(environ),
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=_RESOLVES_WITHIN_S,
-                check=False,
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise StormMissing(f"Maven did not resolve Storm: {error}") from None
-    if done.returncode != 0 or not any(into.glob("storm-client-*.jar")):
-        said = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
-        raise StormMissing("Maven did not resolve Storm: " + " ".join(said[:3]))

@@ -1,7 +1,7 @@
 """Costs on Spark: a robust fit per component and machine type, and a last step over all windows.
 
 A component on a machine type may have millions of windows. The robust fit and the choice of form
-run on a fixed sample of them, one group per Python worker. From that start one step over *all*
+run on a fixed sample of them, all groups of a worker at once. From that start one step over *all*
 windows, in SQL, gives the estimate: one Newton step from a good start is as precise as the full
 search.
 """
@@ -9,7 +9,7 @@ search.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,31 +17,25 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from penstock.model.arrays import FloatVector
+from penstock.model.arrays import FloatVector, IntVector
 from penstock.model.cpu_form import FormKind
 from penstock.telemetry.clean import USED
 from penstock.telemetry.findings import CostFit
-from penstock.telemetry.fit.forms import Choice, choose
-from penstock.telemetry.fit.regression import (
-    BISQUARE,
-    Fitted,
-    Points,
-    fit_line,
-    small_sample_factor,
-)
+from penstock.telemetry.fit.group_fit import GroupKey, fit_groups
+from penstock.telemetry.fit.points import Points
+from penstock.telemetry.fit.sandwich import small_sample_factors
+from penstock.telemetry.fit.scatter import BISQUARE
 
 if TYPE_CHECKING:
-    import pandas as pd
+    import pyarrow as pa
 
 GROUP = ("topology", "component", "machine_type")
 #: Windows per group that the robust fit looks at.
 MOST_SAMPLED = 4000
-FEWEST_SAMPLES = 12
-#: A cost known worse than this is no cost: it is refused, with what would help.
-WORST_RELATIVE_ERROR = 0.25
-#: What CPU, over all rates seen, is too little to be asked for: an acker's tuples cost next to
-#: nothing, and no measurement will ever say how much.
-NEGLIGIBLE_POINTS = 1.0
+#: Groups are dealt to as many calls of the fit: enough for a hundred cores, and few enough that
+#: each has several groups to work on at once.
+_FIT_LOTS = 512
+_COLUMNS = ("rate", "cpu_points", "rate_variance", "time_ms", "task", "cluster", "instances")
 _CLUSTER_MS = 600_000
 _BUCKETS = 1_000_000
 
@@ -51,6 +45,12 @@ def _schema() -> T.StructType:
     return T.StructType(
         [T.StructField(n, kinds[str(f.type)]) for n, f in CostFit.__dataclass_fields__.items()]
     )
+
+
+def _arrow_schema() -> pa.Schema:
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    return to_arrow_schema(_schema())
 
 
 def group_counts(rates: DataFrame) -> DataFrame:
@@ -99,8 +99,10 @@ def sampled(measurements: DataFrame, counts: DataFrame) -> DataFrame:
 
 
 def fits(sample: DataFrame) -> DataFrame:
-    """One :class:`CostFit` per group, from its sample."""
-    return sample.groupBy(*GROUP).applyInPandas(_fit_frame, _schema())
+    """One :class:`CostFit` per group, from its sample; many groups in one call of Python."""
+    lot = F.pmod(F.xxhash64(*GROUP), F.lit(_FIT_LOTS)).alias("lot")
+    needed = sample.select(*GROUP, *_COLUMNS, "group_samples", lot)
+    return needed.groupBy("lot").applyInArrow(_fit_table, _schema())
 
 
 def fit_of(row: Mapping[str, Any]) -> CostFit:
@@ -109,130 +111,42 @@ def fit_of(row: Mapping[str, Any]) -> CostFit:
     return CostFit(**values)
 
 
-def _fit_frame(frame: pd.DataFrame) -> pd.DataFrame:
-    import pandas as pd
+def _fit_table(table: pa.Table) -> pa.Table:
+    import pyarrow as pa
 
-    frame = in_order(frame)
-    names = dict(zip(GROUP, (str(frame[name].iloc[0]) for name in GROUP), strict=True))
-    fit = fit_group(points_of(frame), samples=int(frame["group_samples"].iloc[0]), **names)
-    return pd.DataFrame([asdict(fit)])
-
-
-def in_order(frame: pd.DataFrame) -> pd.DataFrame:
-    """Rows arrive in any order; sums of floats depend on it."""
-    return frame.sort_values(["time_ms", "task", "run"], kind="stable")
+    keys, group = _keys_of(table)
+    samples = np.zeros(len(keys), dtype=np.int64)
+    samples[group] = table["group_samples"].to_numpy()
+    points = points_of({name: table[name].to_numpy() for name in _COLUMNS})
+    rows = [asdict(fit) for fit in fit_groups(points, group, keys, samples.tolist())]
+    return pa.Table.from_pylist(rows, schema=_arrow_schema())
 
 
-def points_of(frame: pd.DataFrame) -> Points:
-    """Of one group, in the order they come."""
+def _keys_of(table: pa.Table) -> tuple[list[GroupKey], IntVector]:
+    """The groups of a table in order, and whose each row is."""
+    columns = [table[name].combine_chunks().dictionary_encode() for name in GROUP]
+    code = np.zeros(len(table), dtype=np.int64)
+    for column in columns:
+        code = code * len(column.dictionary) + column.indices.to_numpy()
+    _, first, group = np.unique(code, return_index=True, return_inverse=True)
+    names = [[column[row].as_py() for row in first.tolist()] for column in columns]
+    keys = list(zip(*names, strict=True))
+    order = sorted(range(len(keys)), key=keys.__getitem__)
+    return [keys[n] for n in order], np.argsort(order)[group]
+
+
+def points_of(columns: Mapping[str, Any]) -> Points:
+    """Of columns by the names of the tables."""
+    whole = {name: np.asarray(columns[name]) for name in _COLUMNS}
     return Points(
-        rate=frame["rate"].to_numpy(np.float64),
-        cpu=frame["cpu_points"].to_numpy(np.float64),
-        rate_variance=frame["rate_variance"].to_numpy(np.float64),
-        time_ms=frame["time_ms"].to_numpy(np.int64),
-        task=frame["task"].to_numpy(np.int64),
-        cluster=frame["cluster"].to_numpy(np.int64),
-        instances=frame["instances"].to_numpy(np.float64),
+        rate=whole["rate"].astype(np.float64),
+        cpu=whole["cpu_points"].astype(np.float64),
+        rate_variance=whole["rate_variance"].astype(np.float64),
+        time_ms=whole["time_ms"].astype(np.int64),
+        task=whole["task"].astype(np.int64),
+        cluster=whole["cluster"].astype(np.int64),
+        instances=whole["instances"].astype(np.float64),
     )
-
-
-def fit_group(
-    measured: Points, *, topology: str, component: str, machine_type: str, samples: int
-) -> CostFit:
-    """Fit one group, or say why it cannot be done."""
-    head = CostFit(topology, component, machine_type, samples)
-    refusal = refuse_points(measured)
-    if refusal:
-        return _with(head, not_ready=refusal)
-    choice = choose(measured)
-    refusal = refuse_line(measured, choice.line)
-    least, most = (float(q) for q in np.quantile(measured.rate, [0.01, 0.99]))
-    first, last = _halves(measured)
-    flat = _flat(measured) if choice.line.coefficients[0] <= 0 else {}
-    return _with(
-        head,
-        **(_of_choice(choice) | flat),
-        rate_least=least,
-        rate_most=most,
-        e_first=first[0],
-        e_first_error=first[1],
-        e_last=last[0],
-        e_last_error=last[1],
-        not_ready=refusal,
-    )
-
-
-def _with(fit: CostFit, **changes: Any) -> CostFit:
-    return CostFit(**{**asdict(fit), **changes})
-
-
-def _of_choice(choice: Choice) -> dict[str, Any]:
-    line, form = choice.line, choice.form
-    return {
-        "e": float(line.coefficients[0]),
-        "e_error": float(line.errors[0]),
-        "met": max(float(line.coefficients[1]), 0.0),
-        "met_error": float(line.errors[1]),
-        "form": form.kind.value,
-        "shape": form.shape,
-        "spin": form.spin,
-        "form_e": form.e,
-        "form_met": form.met,
-        "form_instances": form.instances,
-        "r_squared": line.r_squared,
-        "scatter_floor": line.scatter.floor,
-        "scatter_slope": line.scatter.slope,
-        "linear_error": choice.linear_error,
-    }
-
-
-def _flat(measured: Points) -> dict[str, Any]:
-    """The same CPU at all rates."""
-    level = float(np.median(measured.cpu))
-    linear = FormKind.LINEAR.value
-    return {"e": 0.0, "met": level, "form": linear, "form_e": 0.0, "form_met": level, "spin": 0.0}
-
-
-def refuse_points(measured: Points) -> str:
-    """What is wrong with the measurements before any fit, in words with a remedy."""
-    if len(measured) < FEWEST_SAMPLES:
-        extent = f"only {len(measured)} windows with rate and CPU"
-        return f"{extent}, {FEWEST_SAMPLES} are needed; run longer"
-    low, high = np.quantile(measured.rate, [0.05, 0.95])
-    noise = float(np.sqrt(measured.rate_variance.mean()))
-    if high - low <= max(0.05 * high, 3 * noise):
-        return (
-            f"only one rate seen ({low:.4g} to {high:.4g} tuples/s): the cost of a tuple cannot be "
-            "told from the fixed cost; run it at other rates too (penstock run: --levels)"
-        )
-    return ""
-
-
-def refuse_line(measured: Points, line: Fitted) -> str:
-    e, error = float(line.coefficients[0]), float(line.errors[0])
-    reach = float(np.ptp(measured.rate))
-    if e < 0 and -e * reach > NEGLIGIBLE_POINTS:
-        return "CPU falls as the rate rises; is it this component's CPU?"
-    if error > WORST_RELATIVE_ERROR * e and 1.96 * error * reach > NEGLIGIBLE_POINTS:
-        return (
-            f"too uncertain: e = {e:.3g} ± {1.96 * error:.2g}; measure longer, or at rates further "
-            f"apart than {measured.rate.min():.4g} to {measured.rate.max():.4g} tuples/s"
-        )
-    return ""
-
-
-def _halves(measured: Points) -> tuple[tuple[float, float], tuple[float, float]]:
-    """e and its error before and after the middle of the time seen."""
-    middle = (int(measured.time_ms.min()) + int(measured.time_ms.max())) // 2
-    answers = []
-    for half in (measured.time_ms <= middle, measured.time_ms > middle):
-        part = measured.where(half)
-        if refuse_points(part):
-            answers.append((np.nan, np.nan))
-            continue
-        line = fit_line(part)
-        answers.append((float(line.coefficients[0]), float(line.errors[0])))
-    return answers[0], answers[1]
 
 
 # -- the step over all windows -----------------------------------------------------------------
@@ -292,8 +206,10 @@ def refined(fit: CostFit, sums: dict[str, float]) -> CostFit:
     theta = np.maximum(theta, 0.0)
     meat = np.array([[sums["g11"], sums["g12"]], [sums["g12"], sums["g22"]]])
     variance = np.diag(bread @ meat @ bread.T)
-    errors = np.sqrt(variance) * small_sample_factor(fit.samples, 2, int(sums["clusters"]))
-    return _with(
+    errors = np.sqrt(variance) * small_sample_factors(
+        np.array([fit.samples]), 2, np.array([int(sums["clusters"])])
+    )
+    return replace(
         fit,
         e=float(theta[0]),
         met=float(theta[1]),

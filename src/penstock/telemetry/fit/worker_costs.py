@@ -25,7 +25,9 @@ from penstock.telemetry import usage
 from penstock.telemetry.findings import CostFit
 from penstock.telemetry.fit import costs
 from penstock.telemetry.fit.extrapolate import Estimate, estimate_missing
-from penstock.telemetry.fit.regression import Points, fit
+from penstock.telemetry.fit.group_fit import refused_points
+from penstock.telemetry.fit.points import GroupedPoints, Points, point_order
+from penstock.telemetry.fit.regression import fit
 from penstock.telemetry.fit.rounding import rounded
 from penstock.telemetry.traffic import worker_crossings
 
@@ -105,8 +107,7 @@ def _sure_crossings(windows: DataFrame) -> dict[str, Estimate]:
 def _fit_crossings(frame: pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
 
-    ordered = costs.in_order(frame)
-    estimate = crossing_cost(costs.points_of(ordered), ordered["crossing"].to_numpy(np.float64))
+    estimate = crossing_cost(costs.points_of(frame), frame["crossing"].to_numpy(np.float64))
     kind = str(frame["machine_type"].iloc[0])
     return pd.DataFrame([{"machine_type": kind, "value": estimate.value, "error": estimate.error}])
 
@@ -114,21 +115,26 @@ def _fit_crossings(frame: pd.DataFrame) -> pd.DataFrame:
 def crossing_cost(points: Points, crossing: FloatVector) -> Estimate:
     """Points per tuple/s that enters or leaves, told from those of every tuple; 0 if it cannot."""
     unknown = Estimate(0.0, 0.0)
-    if costs.refuse_points(points):
+    group = np.zeros(len(points), dtype=np.int64)
+    order = point_order(points, group)
+    crossing = crossing[order]
+    data = GroupedPoints.of(points.where(order), group, 1)
+    if refused_points(data)[0]:
         return unknown
-    line = np.column_stack([points.rate, np.ones(len(points))])
+    rate, ones = data.points.rate, np.ones(len(points))
+    line = np.column_stack([rate, ones])
     explained, *_ = np.linalg.lstsq(line, crossing, rcond=None)
     if np.std(crossing - line @ explained) <= _FEWEST_CONTRAST * np.std(crossing):
         return unknown
-    both = fit(np.column_stack([line, crossing]), points)
-    if both.coefficients[0] >= 0:
-        return Estimate(float(both.coefficients[2]), float(both.errors[2]))
+    both = fit([rate, ones, crossing], data, by_rate=False)
+    remote, remote_error = float(both.coefficients[0, 2]), float(both.errors[0, 2])
+    if both.coefficients[0, 0] >= 0:
+        return Estimate(remote, remote_error)
     # A tuple that stays does not give CPU back: then it costs nothing.
-    moved = replace(points, rate=crossing, rate_variance=np.zeros(len(points)))
-    alone = fit(np.column_stack([crossing, np.ones(len(points))]), moved)
-    return Estimate(
-        float(alone.coefficients[0]), max(float(alone.errors[0]), float(both.errors[2]))
-    )
+    sure = replace(data.points, rate=crossing, rate_variance=np.zeros(len(points)))
+    moved = GroupedPoints.of(sure, group, 1)
+    alone = fit([moved.points.rate, ones], moved)
+    return Estimate(float(alone.coefficients[0, 0]), max(float(alone.errors[0, 0]), remote_error))
 
 
 def _without(windows: DataFrame, cost: Mapping[str, Estimate], per: str) -> DataFrame:
