@@ -1,8 +1,4 @@
-"""Fail where two classes in ``src/`` have one name: a name means one thing in the whole project.
-
-``scripts/duplicate_class_names.txt`` lists names that are still used more than once; it only gets
-shorter.
-"""
+"""Fail where two classes in ``src/`` have one name: a name means one thing in the whole project."""
 
 from __future__ import annotations
 
@@ -13,18 +9,13 @@ from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-ALLOWED = Path(__file__).with_name("duplicate_class_names.txt")
 
 
 def main() -> int:
-    allowed = set(ALLOWED.read_text(encoding="utf-8").split()) if ALLOWED.exists() else set()
     duplicates = duplicate_classes(sorted((ROOT / "src").rglob("*.py")))
     for name, places in duplicates.items():
-        if name not in allowed:
-            print(f"the class name {name} is used more than once: {', '.join(places)}")
-    for name in sorted(allowed - set(duplicates)):
-        print(f"{name} is unique now and can go from scripts/{ALLOWED.name}")
-    return int(not set(duplicates) <= allowed)
+        print(f"the class name {name} is used more than once: {', '.join(places)}")
+    return int(bool(duplicates))
 
 
 def duplicate_classes(files: Iterable[Path]) -> dict[str, list[str]]:

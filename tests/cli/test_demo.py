@@ -53,6 +53,7 @@ def test_the_demo_measures_plans_compares_and_leaves_its_results(run):
     assert run("show results/plan.json")[0] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [

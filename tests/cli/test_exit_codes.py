@@ -45,6 +45,7 @@ def test_a_wrong_call_is_2(run, command, message):
     assert "Traceback" not in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "message"),
     [

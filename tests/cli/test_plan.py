@@ -18,6 +18,7 @@ def test_the_same_plan_to_stdout_and_to_a_file(run):
     assert run("show plan.json --json") == (0, out, "")
 
 
+@pytest.mark.slow
 def test_two_runs_give_the_same_bytes(run):
     first = run("plan -s hetero -e star -c nasiri-medium --json")
     # What is said while it searches depends on how busy the machine is.
@@ -128,6 +129,7 @@ def test_several_topologies_share_a_cluster(run):
     assert (code, err) == (1, 'error: two topologies are named "linear"; rename one\n')
 
 
+@pytest.mark.slow
 def test_every_machine_is_listed_on_request(run):
     few = run("plan -s hetero -e linear -c nasiri-large")[1]
     every = run("plan -s hetero -e linear -c nasiri-large --all-machines")[1]

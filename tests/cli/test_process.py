@@ -85,6 +85,7 @@ def test_a_comparison_that_was_stopped_shows_what_it_has():
     assert json.loads(out)["schedulers"][0]["scheduler"] == "hetero"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["examples", "plan -s hetero -e linear --json", "schema plan"])
 def test_a_reader_that_has_seen_enough_is_no_error(command):
     """As in ``penstock examples | head -1``, with a head that is gone before the first line."""
@@ -116,6 +117,7 @@ main(["profile", sys.argv[1]])
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)], ids=["SIGTERM", "SIGINT"]
 )
@@ -148,6 +150,7 @@ def plan(tmp_path_factory):
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "unbuffered"),
     [(command, "") for command in PRINTING] + [(command, "1") for command in UNBUFFERED],
@@ -166,6 +169,7 @@ def test_a_full_disk_under_the_output_is_a_failure_and_no_bug(command, unbuffere
     assert found.returncode == 1
 
 
+@pytest.mark.slow
 def test_output_that_was_closed_is_missed_and_words_are_not():
     def run(redirection: str) -> subprocess.CompletedProcess[str]:
         command = f'"$@" {redirection}'
@@ -217,6 +221,7 @@ def test_without_a_terminal_no_line_is_broken_however_long():
     assert told.stdout == 99 * "word " + "\n"
 
 
+@pytest.mark.slow
 def test_colour_and_bars_are_for_terminals_and_no_color_is_honoured():
     colour = re.compile(r"\x1b\[[0-9;]*3[0-7]m")
     seen = terminal("plan -s hetero -e linear")
@@ -231,6 +236,7 @@ def test_colour_and_bars_are_for_terminals_and_no_color_is_honoured():
     assert "█" not in piped.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_a_terminal_without_unicode_still_gets_its_answer(encoding):
     found = subprocess.run(
@@ -254,6 +260,7 @@ for name in registered():
 """
 
 
+@pytest.mark.slow
 def test_plans_do_not_depend_on_the_hash_seed(tmp_path):
     made: list[dict[str, bytes]] = []
     for seed in ("1", "2"):

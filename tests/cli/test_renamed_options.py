@@ -15,6 +15,7 @@ from penstock.files.store import load
 ROOT = Path(__file__).resolve().parents[2]
 
 
+@pytest.mark.slow
 def test_least_still_minimizes_and_says_its_new_name(run):
     plan = "plan -e linear -c nasiri-testbed --carry 200 -o {}.json"
     code, out, err = run(f"{plan.format('old')} --least machines")

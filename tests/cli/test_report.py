@@ -51,6 +51,7 @@ def test_json_and_csv_agree(run, plans):
     assert line["unit"] == answer["unit"] == "tuples/s"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["md", "json", "csv", "tex"])
 def test_the_ending_says_the_format(run, plans, ending):
     code, out, err = run(f"report hetero.json {QUICK} -o r.{ending}")
@@ -68,6 +69,7 @@ def test_a_simulation_of_the_plan_is_taken(run, plans):
     assert run("validate sim.json")[1].startswith("sim.json: simulation, scenario steady, 3 s")
 
 
+@pytest.mark.slow
 def test_plans_are_simulated_here(run, plans):
     pytest.importorskip("numba")
     code, out, err = run("report hetero.json --schedulers default --seeds 1 --runs 2 --markdown")
@@ -80,6 +82,7 @@ def test_plans_are_simulated_here(run, plans):
     assert "Rates, latency and CPU over the simulated time" not in out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "code", "message"),
     [

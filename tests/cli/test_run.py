@@ -63,6 +63,7 @@ def test_counts_and_shares_of_a_plan_are_kept_on_a_local_master(run, spark, tmp_
     assert taken == pytest.approx([700 * share for share in first], abs=80)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "said"),
     [

@@ -61,6 +61,7 @@ def test_falling_behind_is_said(run, plans):
     assert "falls behind" in out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "code", "message"),
     [
@@ -102,6 +103,7 @@ def test_a_comparison_simulates_every_plan(run):
     assert set(simulated) == {"default", "hetero"}
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_with_the_results_so_far(run, plans):
     run("simulate hetero.json --duration 1")  # compiled from here on
     process = subprocess.Popen(

@@ -71,6 +71,7 @@ def test_the_version_is_that_of_the_package(run):
     assert run("--version") == (0, f"penstock {__version__}\n", "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "format_", "key"),
     [
@@ -105,6 +106,7 @@ def test_the_json_view_is_json_with_format_and_version(run, plans, command, form
     assert key in found or not key
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "says"),
     [
@@ -138,6 +140,7 @@ def test_the_text_view_says_what_matters_and_nothing_else_is_said(run, plans, co
         assert part in out
 
 
+@pytest.mark.slow
 def test_advice_says_what_it_is_planning_and_then_what_pays(run, plans):
     code, out, err = run("advise hetero.json")
     assert code == 0
@@ -154,6 +157,7 @@ def test_schema_prints_a_valid_schema(run, name):
     assert json.loads(out) == json_schema(name)
 
 
+@pytest.mark.slow
 def test_examples_are_copied_as_files_that_load(run):
     code, out, err = run("examples --copy-to mine")
     found = examples.descriptions()

@@ -66,6 +66,7 @@ def test_what_cannot_be_assumed_is_said(run, options, message):
     assert message in err
 
 
+@pytest.mark.slow
 def test_a_term_about_a_machine_that_is_only_assumed_is_no_reason_to_fail(run):
     code, out, _ = run("plan -e linear -c nasiri-small --add M1=1 --avoid M1-3")
     assert code == 0

@@ -86,6 +86,7 @@ def test_the_exact_search_takes_counts_that_the_prices_do_not_limit():
     assert app.plan(problem, "optimal").plan is not None
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_a_type_without_machines_and_without_costs_is_planned_around():
     problem = app.problem("linear", "nasiri-testbed")

@@ -34,6 +34,7 @@ def test_the_corpus_has_at_least_200_files_of_different_names():
     assert [name for name in names if names.count(name) > 1] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", COMMANDS)
 def test_what_the_corpus_breaks_is_valid(run, kind):
     write(kind, text_of(base(kind), kind).encode())
@@ -41,6 +42,7 @@ def test_what_the_corpus_breaks_is_valid(run, kind):
     assert (code, "error" in err) == (0, False), err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CORPUS, ids=lambda case: case.name)
 def test_a_broken_file_is_refused_with_its_place(run, case: Broken):
     write(case.kind, case.data, case.filename)

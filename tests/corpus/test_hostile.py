@@ -11,6 +11,8 @@ from tests.corpus.broken import corpus
 from tests.corpus.hostile import HOSTILE
 from tests.corpus.measured import penstock
 
+pytestmark = pytest.mark.slow
+
 _MOST_STARTS = 4
 _MOST_MB = 500.0
 

@@ -165,6 +165,7 @@ def _first(table: tuple[tuple[str, T], ...], line: str, otherwise: T) -> T:
     return next((value for pattern, value in table if re.search(pattern, line)), otherwise)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", on("plain"))
 def test_a_command_works_as_shown(run_as_shown, command):
     run_as_shown(command)
@@ -189,6 +190,7 @@ def test_what_is_run_elsewhere_is_run(test):
     assert f"def {name}(" in (ROOT / file).read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [pytest.param(c, id=c.place) for c in in_text()])
 def test_a_command_in_the_text_has_these_options(command):
     words = command.text.split()[1:]

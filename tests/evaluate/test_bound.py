@@ -25,6 +25,7 @@ def bound_of(shape: str, cluster: Cluster, **costs) -> Bound:
     return upper_bound(build(topology(shape), cluster, profile(**costs)))
 
 
+@pytest.mark.slow
 @given(placed())
 def test_no_placement_carries_more_than_the_bound(case: tuple[Problem, Placement]):
     # The proof's own test: counts, places, shares and groupings are random, and the scale of the
@@ -36,6 +37,7 @@ def test_no_placement_carries_more_than_the_bound(case: tuple[Problem, Placement
     assert judged.scale <= bound * (1 + 1e-9)
 
 
+@pytest.mark.slow
 @given(problems())
 def test_the_bound_is_not_looser_than_its_own_solution(problem: Problem):
     # Prices clipped and multiplied by the variables' limits must not give away what was solved.

@@ -8,15 +8,15 @@ import pytest
 
 from penstock.errors import InputError
 from penstock.files.cluster_file import cluster_from
-from penstock.files.document import Document
+from penstock.files.document import ParsedFile
 
 _MOST_BYTES = 20_000_000
 
 
-def document(*counts: int) -> Document:
+def document(*counts: int) -> ParsedFile:
     machines = [{"type": "m", "count": n, "name": f"g{i}"} for i, n in enumerate(counts)]
     fields = {"format": "penstock/cluster", "version": 1, "name": "c", "types": {"m": {}}}
-    return Document("cluster.yaml", {**fields, "machines": machines}, dict)
+    return ParsedFile("cluster.yaml", {**fields, "machines": machines}, dict)
 
 
 def test_groups_are_counted_and_not_expanded():

@@ -105,6 +105,7 @@ def test_clusters_and_topologies_round_trip(clusters, name):
         assert penstock.load(to_dict(topology)) == topology
 
 
+@pytest.mark.slow
 @pytest.mark.data
 @pytest.mark.parametrize("name", ["largeCluster01", "largeCluster03"])
 def test_default_plans_a_recorded_cluster_and_the_plan_round_trips(clusters, name):

@@ -33,6 +33,7 @@ def there_and_back(value, suffix, folder):
     return read
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @given(value=ANY)
 @settings(max_examples=80)

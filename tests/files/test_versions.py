@@ -110,6 +110,7 @@ def run_in(folder: Path, *arguments: str) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
+@pytest.mark.slow
 def test_a_version_2_is_a_change_of_the_formats_own_file_alone(tomorrow, run):
     """What today wrote, tomorrow reads with a note; what tomorrow writes, today refuses."""
     today = {"format": "penstock/terms", "version": 1, "avoid": ["M1-1"]}
@@ -127,6 +128,7 @@ def test_a_version_2_is_a_change_of_the_formats_own_file_alone(tomorrow, run):
     assert "version: 2 is newer than this Penstock, which knows version 1; upgrade" in said
 
 
+@pytest.mark.slow
 def test_a_plan_from_before_a_version_2_of_its_terms_is_read_as_ever(tomorrow, run):
     plan = tomorrow / "before.json"
     run(f"plan -e linear -c nasiri-small --no-if-lost --avoid M1-1 -o {plan}")
@@ -135,6 +137,7 @@ def test_a_plan_from_before_a_version_2_of_its_terms_is_read_as_ever(tomorrow, r
     assert "note: before.json inputs.terms: is version 1 of penstock/terms, read as" in said
 
 
+@pytest.mark.slow
 def test_the_schema_of_a_version_2_says_so_and_other_formats_stay_as_they_are(tomorrow):
     terms = json.loads(run_in(tomorrow, "schema", "terms")[1])
     assert terms["properties"]["version"]["const"] == 2

@@ -11,6 +11,8 @@ from penstock.model.problem import Problem, build
 from penstock.planning.advice import advise
 from penstock.report.pages.advice import advice_sentences
 
+pytestmark = pytest.mark.slow
+
 
 def plan_of(problem: Problem, *instances: str) -> Plan:
     return Plan(problem, place(problem, *instances), "by hand")

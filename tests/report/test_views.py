@@ -162,6 +162,7 @@ def part_placed():
     return [row.facts for row in found.rows]
 
 
+@pytest.mark.slow
 def test_placing_all_topologies_ranks_above_any_rate_for_a_part_of_them(part_placed):
     part, whole = part_placed
     assert (part.not_placed, whole.not_placed) == (("y",), ())

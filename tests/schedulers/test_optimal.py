@@ -39,6 +39,7 @@ def small(seed: int) -> Problem:
     return build(made.topologies, made.cluster, made.profile)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", range(10))
 def test_equals_the_exhaustive_search_on_a_hundred_random_problems(block: int):
     for seed in range(10 * block, 10 * block + 10):
@@ -56,6 +57,7 @@ def test_equals_the_exhaustive_search_on_a_hundred_random_problems(block: int):
         assert not violations(problem, outcome.placement)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("topology", ["linear", "diamond", "star"])
 def test_no_scheduler_beats_it_and_it_stays_below_the_bound(topology: str):
     problem = app.problem(topology, "nasiri-testbed")
@@ -89,6 +91,7 @@ def test_a_spent_budget_leaves_an_honest_gap():
     assert scale < outcome.bound_scale <= upper_bound(problem).scale
 
 
+@pytest.mark.slow
 def test_groupings_that_are_not_even_are_claimed_nothing_about():
     outcome = solve(app.problem("wordcount", "thesis"), effort=1e4, per_machine=3)
     assert outcome.bound_scale is None

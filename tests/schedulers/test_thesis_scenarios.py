@@ -163,6 +163,7 @@ def recorded() -> Problem:
     return loaded
 
 
+@pytest.mark.slow
 @pytest.mark.data
 @pytest.mark.parametrize("scheduler", THESIS, ids=lambda s: s.name)
 @pytest.mark.parametrize("workers", ["as recorded", "one per machine"])

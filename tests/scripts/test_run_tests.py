@@ -36,6 +36,7 @@ def test_after_a_failure_no_other_part_runs():
     assert calls == [("-m", "a", "-x")]
 
 
+@pytest.mark.slow
 def test_a_typo_in_what_chooses_fails(monkeypatch, capfd):
     monkeypatch.setattr(run_tests, "QUICK", (("-p", "no:xdist", str(REPOSITORY)),))
     assert run_tests.main(["--quick", "-k", "no_such_test"]) == NOTHING

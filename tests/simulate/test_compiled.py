@@ -20,6 +20,7 @@ print(penstock.__file__, source, function.stats.cache_path, sep="\\n")
 """
 
 
+@pytest.mark.slow
 def test_code_from_archives_of_any_name_is_kept_in_one_place(tmp_path: Path):
     package = Path(penstock.__file__).parent
     found, stamps = [], []

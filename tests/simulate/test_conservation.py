@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.model.strategies import placed
@@ -58,6 +59,7 @@ def books(engine: SimulationEngine) -> None:
     assert (topologies["offered"] == known + at_source).all()
 
 
+@pytest.mark.slow
 @given(placed(), scenarios(), st.integers(0, 1000))
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 def test_in_is_out_and_queued_and_dropped(case, scenario, seed):

@@ -220,6 +220,7 @@ def test_what_times_out_is_sent_again_and_counted():
     assert gave_up.missing == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("service", "variation"),
     [

@@ -15,6 +15,7 @@ from penstock.simulate.sharing_fluid import share_by_need
 from penstock.simulate.variants import saturated
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("example", ["linear", "diamond", "star", "wordcount", "pageload"])
 def test_both_carry_the_same_at_saturation(example):
     plan = app.plan(app.problem(example), "hetero").plan

@@ -42,6 +42,7 @@ def test_a_latency_is_found_again_within_a_percent(seconds):
     assert (np.diff(middles_s()) > 0).all()
 
 
+@pytest.mark.slow
 def test_percentiles_of_an_exponential_stay():
     """M/M/1 at half load: the stay is exponential with mean 20 ms, p99 = 20 ln 100 = 92.1 ms."""
     problem = build(topology("a>b"), cluster(M1=2), profile(a=0.0, b=1.0, on=("M1",)))

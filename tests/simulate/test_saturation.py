@@ -16,6 +16,7 @@ from penstock.simulate.simulate import simulate_placement
 from penstock_bench.benchmarks.simulator import saturation_error_percent
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("example", "scheduler"),
     [

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from penstock.errors import Finding, InputError, shown
-from penstock.files.document import Document
+from penstock.files.document import ParsedFile
 from penstock.files.schema import (
     MANY_FINDINGS,
     Amounts,
@@ -130,7 +130,7 @@ class ClusterFile(FileModel):
     )
 
 
-def cluster_from(document: Document) -> Cluster:
+def cluster_from(document: ParsedFile) -> Cluster:
     """The cluster in a document, or an error with everything that is wrong with it."""
     document, file, findings = check_file(document, ClusterFile)
     if len(findings) < MANY_FINDINGS:
@@ -164,7 +164,7 @@ def _machine_type(name: str, fields: TypeFields) -> MachineType:
     return MachineType(name, **(values | {"resources": tuple(sorted(fields.resources.items()))}))
 
 
-def _reference_findings(document: Document) -> Iterator[Finding]:
+def _reference_findings(document: ParsedFile) -> Iterator[Finding]:
     top = as_mapping(document.value)
     types = as_mapping(top.get("types"))
     for i, group in enumerate(as_list(top.get("machines"))):
@@ -187,7 +187,7 @@ def _reference_findings(document: Document) -> Iterator[Finding]:
                 yield document.finding(place, message)
 
 
-def _naming_findings(document: Document, i: int, fields: dict[str, object]) -> list[Finding]:
+def _naming_findings(document: ParsedFile, i: int, fields: dict[str, object]) -> list[Finding]:
     names, count, hosts = fields.get("names"), fields.get("count"), fields.get("hosts")
     at = ("machines", i)
     if isinstance(names, list):
@@ -201,7 +201,7 @@ def _naming_findings(document: Document, i: int, fields: dict[str, object]) -> l
     return []
 
 
-def _type_findings(document: Document, name: str, fields: dict[str, object]) -> list[Finding]:
+def _type_findings(document: ParsedFile, name: str, fields: dict[str, object]) -> list[Finding]:
     findings = []
     at = ("types", name)
     idle, full = fields.get("idle_watts"), fields.get("full_watts")
@@ -215,7 +215,7 @@ def _type_findings(document: Document, name: str, fields: dict[str, object]) -> 
     return findings
 
 
-def _number_findings(document: Document, groups: list[MachineGroup]) -> list[Finding]:
+def _number_findings(document: ParsedFile, groups: list[MachineGroup]) -> list[Finding]:
     number = sum(_size(group) for group in groups)
     if not number:
         return [document.finding(("machines",), "every group has count 0; there is no machine")]
@@ -231,7 +231,7 @@ def _size(group: MachineGroup) -> int:
     return 1 if group.count is None else group.count
 
 
-def _name_findings(document: Document, machines: list[Machine]) -> list[Finding]:
+def _name_findings(document: ParsedFile, machines: list[Machine]) -> list[Finding]:
     twice = [name for name, times in Counter(m.name for m in machines).items() if times > 1]
     return [
         document.finding(("machines",), f'two machines are named "{name}"; rename one group')

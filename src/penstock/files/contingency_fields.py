@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from penstock.errors import Finding
-from penstock.files.document import Document, Place
+from penstock.files.document import ParsedFile, Place
 from penstock.files.schema import Strict, no_such
 from penstock.model.plan import Contingency
 from penstock.model.problem import Problem
@@ -90,7 +90,7 @@ def contingency_dict(contingency: Contingency) -> dict[str, object]:
 
 
 def contingency_findings(
-    document: Document, at: Place, lost: ContingencyFields, problem: Problem
+    document: ParsedFile, at: Place, lost: ContingencyFields, problem: Problem
 ) -> Iterator[Finding]:
     """Names that the problem does not have."""
     machines = problem.cluster.machine_index

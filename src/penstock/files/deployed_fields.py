@@ -9,7 +9,7 @@ from pydantic import Field
 
 from penstock.errors import Finding
 from penstock.files.contingency_fields import Slot
-from penstock.files.document import LONGEST_NAME, Document, Place
+from penstock.files.document import LONGEST_NAME, ParsedFile, Place
 from penstock.files.schema import Name, Strict, no_such
 from penstock.model.plan import Deployed
 from penstock.model.problem import Problem
@@ -52,7 +52,7 @@ def deployed_dict(deployed: Deployed) -> dict[str, object]:
 
 
 def deployed_findings(
-    document: Document, at: Place, deployed: DeployedFields, problem: Problem
+    document: ParsedFile, at: Place, deployed: DeployedFields, problem: Problem
 ) -> Iterator[Finding]:
     """Names that the problem does not have."""
     known = {t.name: t for t in problem.topologies}

@@ -26,7 +26,7 @@ SIZE_VARIABLE = "PENSTOCK_MAX_FILE_MB"
 
 
 @dataclass(frozen=True)
-class Document:
+class ParsedFile:
     """A parsed file. ``line(place)`` is where a value stands, or its nearest parent known."""
 
     name: str
@@ -62,7 +62,7 @@ def shortened(text: object) -> str:
     return name if len(name) <= LONGEST_NAME else name[:LONGEST_NAME] + "…"
 
 
-def read_document(path: str | Path) -> Document:
+def read_document(path: str | Path) -> ParsedFile:
     """Read YAML or JSON; which one is told by the file's suffix."""
     # Imported here because both readers raise findings with this module's types.
     from penstock.files.json_reader import parse_json
@@ -80,9 +80,9 @@ def read_plain_text(path: str | Path) -> str:
     return _read_text(Path(path), MOST_YAML_BYTES)
 
 
-def document_of(value: object, name: str) -> Document:
+def document_of(value: object, name: str) -> ParsedFile:
     """A document that was never a file, such as a dict handed to the Python API."""
-    return Document(name, value, dict)
+    return ParsedFile(name, value, dict)
 
 
 def _read_text(path: Path, most_bytes: int) -> str:

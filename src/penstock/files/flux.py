@@ -15,7 +15,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from penstock.errors import Finding, InputError, shown
-from penstock.files.document import Document, document_of, read_document
+from penstock.files.document import ParsedFile, document_of, read_document
 from penstock.files.schema import (
     Count,
     Name,
@@ -119,7 +119,7 @@ def is_flux(value: Mapping[str, object]) -> bool:
 
 
 def topology_from_flux(
-    document: Document,
+    document: ParsedFile,
     properties: Mapping[str, str] | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> Topology:
@@ -129,7 +129,7 @@ def topology_from_flux(
     a file of somebody else's does not get to read the environment by itself.
     """
     value = _substituted(_with_includes(document, (), []), properties or {}, environ or {})
-    document = Document(document.name, value, document._positions)
+    document = ParsedFile(document.name, value, document._positions)
     if as_mapping(value).get("topologySource") is not None:
         message = "is built by Java code, which only Storm can run; import it from a live cluster"
         raise InputError(document.finding(("topologySource",), message))
@@ -160,7 +160,7 @@ def _topology(file: _FluxFile) -> Topology:
     )
 
 
-def _with_includes(document: Document, chain: tuple[str, ...], read: list[str]) -> dict[str, Any]:
+def _with_includes(document: ParsedFile, chain: tuple[str, ...], read: list[str]) -> dict[str, Any]:
     """The file with its includes merged in; what it says itself wins unless ``override``.
 
     ``chain`` is the files that lead here, ``read`` all those read so far.
@@ -223,7 +223,7 @@ def _substituted(value: Any, properties: Mapping[str, str], environ: Mapping[str
     return _PROPERTY.sub(value_of, value)
 
 
-def _reference_findings(document: Document) -> Iterator[Finding]:
+def _reference_findings(document: ParsedFile) -> Iterator[Finding]:
     top = as_mapping(document.value)
     ids: dict[str, int] = {}
     for group in ("spouts", "bolts"):

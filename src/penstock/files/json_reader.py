@@ -12,7 +12,7 @@ from penstock.files.document import (
     MEGABYTE,
     MOST_DEPTH,
     MOST_JSON_BYTES,
-    Document,
+    ParsedFile,
     Place,
     Positions,
     raised_limit,
@@ -34,7 +34,7 @@ class _Repeated(Exception):
         self.key = key
 
 
-def parse_json(text: str, name: str) -> Document:
+def parse_json(text: str, name: str) -> ParsedFile:
     """One JSON value. NaN and Infinity are read, so that the message names their field."""
     values, most = _about(text), raised_limit(MOST_VALUES, MOST_JSON_BYTES)
     if values > most:
@@ -53,7 +53,7 @@ def parse_json(text: str, name: str) -> Document:
         message = f"holds a number of more than {_MOST_DIGITS} digits"
         raise InputError(Finding(message, name, _line_of_long_number(text))) from None
     _refuse_deep(value, name)
-    return Document(name, value, lambda: _positions(text))
+    return ParsedFile(name, value, lambda: _positions(text))
 
 
 def _about(text: str) -> int:

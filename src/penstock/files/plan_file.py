@@ -20,7 +20,7 @@ from penstock.files.contingency_fields import (
     contingency_findings,
 )
 from penstock.files.deployed_fields import DeployedFields, deployed_dict, deployed_findings
-from penstock.files.document import Document, Place, document_of
+from penstock.files.document import ParsedFile, Place, document_of
 from penstock.files.plan_fields import (
     Inputs,
     KeptFields,
@@ -153,7 +153,7 @@ def _predicted_dict(predicted: Prediction) -> dict[str, object]:
     }
 
 
-def plan_from(document: Document) -> Plan:
+def plan_from(document: ParsedFile) -> Plan:
     """The plan in a document, checked against the inputs it carries."""
     document, file, findings = check_file(document, PlanFile)
     if file is None:
@@ -175,7 +175,7 @@ def plan_from(document: Document) -> Plan:
     )
 
 
-def _problem(document: Document, file: PlanFile) -> Problem:
+def _problem(document: ParsedFile, file: PlanFile) -> Problem:
     inputs = file.inputs
     parts = {
         "cluster": (inputs.cluster, file.made_from.cluster),
@@ -194,7 +194,7 @@ def _problem(document: Document, file: PlanFile) -> Problem:
     if findings:
         raise InputError(*findings)
 
-    def part(value: dict[str, Any], name: str) -> Document:
+    def part(value: dict[str, Any], name: str) -> ParsedFile:
         return document_of(value, f"{document.name} inputs.{name}")
 
     topologies = [
@@ -217,7 +217,9 @@ def _problem(document: Document, file: PlanFile) -> Problem:
     return problem.with_counts(inputs.given_counts)
 
 
-def _reference_findings(document: Document, file: PlanFile, problem: Problem) -> Iterator[Finding]:
+def _reference_findings(
+    document: ParsedFile, file: PlanFile, problem: Problem
+) -> Iterator[Finding]:
     machines = problem.cluster.machine_index
     known = {t.name: t for t in problem.topologies}
     placed = [t.name for t in file.topologies]
@@ -244,7 +246,7 @@ def _reference_findings(document: Document, file: PlanFile, problem: Problem) ->
     yield from _forecast_findings(document, file, problem)
 
 
-def _forecast_findings(document: Document, file: PlanFile, problem: Problem) -> Iterator[Finding]:
+def _forecast_findings(document: ParsedFile, file: PlanFile, problem: Problem) -> Iterator[Finding]:
     """Names in what is predicted and in what is kept for a lost machine."""
     machines = problem.cluster.machine_index
     named: list[tuple[Place, str]] = [
@@ -260,7 +262,9 @@ def _forecast_findings(document: Document, file: PlanFile, problem: Problem) -> 
             yield document.finding(place, no_such("machine", machine, machines))
 
 
-def _share_findings(document: Document, where: Place, shares: list[float | None]) -> list[Finding]:
+def _share_findings(
+    document: ParsedFile, where: Place, shares: list[float | None]
+) -> list[Finding]:
     some = [share for share in shares if share is not None]
     if not some:
         return []

@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, RootModel
 
 from penstock.errors import Finding, InputError, shown
-from penstock.files.document import Document, Place, read_document
+from penstock.files.document import ParsedFile, Place, read_document
 from penstock.files.schema import Name, NotNegative, Positive, check, first_findings
 from penstock.model.cluster import Cluster, Machine, MachineType
 from penstock.model.problem import Problem, build
@@ -115,7 +115,7 @@ def load_production(folder: str | Path, executors: Executors = "nimbus") -> Prob
     return build(running, _cluster(cluster))
 
 
-def _cluster_findings(document: Document, record: _ClusterRecord) -> Iterator[Finding]:
+def _cluster_findings(document: ParsedFile, record: _ClusterRecord) -> Iterator[Finding]:
     ids: list[tuple[Place, str]] = [
         (("racks", i, "supervisors", j, "id"), supervisor.id)
         for i, rack in enumerate(record.racks)
@@ -126,7 +126,7 @@ def _cluster_findings(document: Document, record: _ClusterRecord) -> Iterator[Fi
     yield from _repeated(document, ids)
 
 
-def _topology_findings(document: Document, records: list[_TopologyRecord]) -> Iterator[Finding]:
+def _topology_findings(document: ParsedFile, records: list[_TopologyRecord]) -> Iterator[Finding]:
     yield from _repeated(document, [((i, "name"), r.name) for i, r in enumerate(records)])
     for i, record in enumerate(records):
         yield from _repeated(
@@ -134,7 +134,7 @@ def _topology_findings(document: Document, records: list[_TopologyRecord]) -> It
         )
 
 
-def _repeated(document: Document, names: Sequence[tuple[Place, str]]) -> Iterator[Finding]:
+def _repeated(document: ParsedFile, names: Sequence[tuple[Place, str]]) -> Iterator[Finding]:
     seen: set[str] = set()
     for place, name in names:
         if name in seen:

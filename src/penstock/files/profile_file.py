@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from penstock.errors import InputError
-from penstock.files.document import Document
+from penstock.files.document import ParsedFile
 from penstock.files.schema import (
     Count,
     FileModel,
@@ -126,7 +126,7 @@ class ProfileFile(FileModel):
     )
 
 
-def profile_from(document: Document) -> Profile:
+def profile_from(document: ParsedFile) -> Profile:
     """The profile in a document, or an error with everything that is wrong with it."""
     document, file, findings = check_file(document, ProfileFile)
     if file is None:

@@ -15,7 +15,7 @@ from pydantic import Field
 from penstock.change.diff import ComponentChange
 from penstock.change.history import Receipt, TopologyReceipt
 from penstock.errors import Finding, InputError
-from penstock.files.document import Document, document_of, read_document
+from penstock.files.document import ParsedFile, document_of, read_document
 from penstock.files.plan_file import plan_from, plan_to_dict
 from penstock.files.schema import FileModel, Name, Strict, Version, check_file
 from penstock.files.writer import to_json, write_text
@@ -101,7 +101,7 @@ class ReceiptFile(FileModel):
     )
 
 
-def receipt_from(document: Document) -> Receipt:
+def receipt_from(document: ParsedFile) -> Receipt:
     """The receipt in a document, with the plan that it is about."""
     document, file, findings = check_file(document, ReceiptFile)
     if file is None:

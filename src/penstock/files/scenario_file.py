@@ -9,7 +9,7 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import Field
 
 from penstock.errors import Finding, InputError
-from penstock.files.document import Document, Place, read_document
+from penstock.files.document import ParsedFile, Place, read_document
 from penstock.files.plan_file import plan_from
 from penstock.files.schema import (
     Count,
@@ -157,7 +157,7 @@ class ScenarioFile(FileModel):
     changes: list[ScenarioChangeFields] = Field(default_factory=list)
 
 
-def scenario_from(document: Document) -> Scenario:
+def scenario_from(document: ParsedFile) -> Scenario:
     """The scenario in a document; machines and components are checked when they meet a plan."""
     document, file, findings = check_file(document, ScenarioFile)
     if file is None:
@@ -229,7 +229,7 @@ def _contradictions(file: ScenarioFile) -> Iterator[tuple[Place, str]]:
 
 
 def _offered(
-    document: Document, fields: OfferedFields, home: Path, findings: list[Finding]
+    document: ParsedFile, fields: OfferedFields, home: Path, findings: list[Finding]
 ) -> Offered:
     pattern: Pattern = Steady()
     if fields.steps:
@@ -256,7 +256,7 @@ def _service(fields: ServiceFields) -> ServiceTime:
 
 
 def _change(
-    document: Document,
+    document: ParsedFile,
     fields: ScenarioChangeFields,
     number: int,
     home: Path,
@@ -297,6 +297,6 @@ def _change(
     return Replace(fields.at_s, plan, fields.pause_s or 0.0)
 
 
-def _at(document: Document, place: Place, finding: Finding) -> Finding:
+def _at(document: ParsedFile, place: Place, finding: Finding) -> Finding:
     """What is wrong in another file, at the place that names it."""
     return document.finding(place, str(finding))

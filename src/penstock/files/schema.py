@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, TypeVar, get_args
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from penstock.errors import Finding, close_match, shown, unknown_name
-from penstock.files.document import LONGEST_NAME, Document, Place, shortened
+from penstock.files.document import LONGEST_NAME, ParsedFile, Place, shortened
 from penstock.files.versions import FormatVersion, Migrate
 
 _NAME_PATTERN = r"^[^\s/\x00-\x1f\x7f-\x9f][^/\x00-\x1f\x7f-\x9f]*$"
@@ -112,13 +112,15 @@ _MESSAGES = {
 }
 
 
-def check_file(document: Document, model: type[_F]) -> tuple[Document, _F | None, list[Finding]]:
+def check_file(
+    document: ParsedFile, model: type[_F]
+) -> tuple[ParsedFile, _F | None, list[Finding]]:
     """A file as one of its format's current version, as a model, and what is wrong with it."""
     document = model.FORMAT.as_current(document)
     return (document, *check(document, model))
 
 
-def check(document: Document, model: type[_M]) -> tuple[_M | None, list[Finding]]:
+def check(document: ParsedFile, model: type[_M]) -> tuple[_M | None, list[Finding]]:
     """The document as a model, or everything about its shape that is wrong."""
     head = _head(document.value)
     try:
@@ -129,7 +131,7 @@ def check(document: Document, model: type[_M]) -> tuple[_M | None, list[Finding]
         return None, _findings(document, model, error)
 
 
-def first_findings(document: Document, candidates: Iterable[Finding]) -> list[Finding]:
+def first_findings(document: ParsedFile, candidates: Iterable[Finding]) -> list[Finding]:
     """The first findings of a check that may have very many."""
     findings = list(islice(candidates, _MOST_REFERENCE_FINDINGS + 1))
     if len(findings) > _MOST_REFERENCE_FINDINGS:
@@ -150,7 +152,9 @@ def _head(value: object) -> object:
     return value
 
 
-def _findings(document: Document, model: type[BaseModel], error: ValidationError) -> list[Finding]:
+def _findings(
+    document: ParsedFile, model: type[BaseModel], error: ValidationError
+) -> list[Finding]:
     count = error.error_count()
     if count > _MOST_ERRORS:
         message = f"holds {count:,} mistakes; is it a file of another kind?"
@@ -162,7 +166,7 @@ def _findings(document: Document, model: type[BaseModel], error: ValidationError
     return findings
 
 
-def _finding(document: Document, model: type[BaseModel], error: dict[str, Any]) -> Finding:
+def _finding(document: ParsedFile, model: type[BaseModel], error: dict[str, Any]) -> Finding:
     # pydantic marks an error in a key itself with an extra "[key]".
     place: Place = tuple(part for part in error["loc"] if part != "[key]")
     kind, seen = error["type"], error["input"]

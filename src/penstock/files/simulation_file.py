@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import ConfigDict, Field
 
 from penstock.errors import InputError
-from penstock.files.document import Document
+from penstock.files.document import ParsedFile
 from penstock.files.schema import FileModel, NotNegative, Strict, Version, check_file
 from penstock.simulate.measured import MeasuredInterval
 from penstock.simulate.results import SimResult, number_or_none
@@ -120,7 +120,7 @@ class Simulation:
     utilisation: np.ndarray
 
 
-def simulation_from(document: Document) -> Simulation:
+def simulation_from(document: ParsedFile) -> Simulation:
     """The simulation in a document; everything that is wrong with it at once."""
     document, file, findings = check_file(document, SimulationFile)
     if file is None:

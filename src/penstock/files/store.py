@@ -10,7 +10,7 @@ from penstock.errors import Finding, InputError, UnknownNameError, close_match
 from penstock.files import flux, production
 from penstock.files.answer_formats import ANSWER_FORMATS
 from penstock.files.cluster_file import ClusterFile, cluster_from, cluster_to_dict
-from penstock.files.document import Document, document_of, read_document, shortened
+from penstock.files.document import ParsedFile, document_of, read_document, shortened
 from penstock.files.plan_file import PlanFile, plan_from, plan_to_dict
 from penstock.files.profile_file import ProfileFile, profile_from, profile_to_dict
 from penstock.files.receipt_file import ReceiptFile
@@ -35,7 +35,7 @@ Loaded: TypeAlias = (
 )
 
 #: The models of all files that are read, and who reads them.
-_READERS: dict[type[FileModel], Callable[[Document], Loaded]] = {
+_READERS: dict[type[FileModel], Callable[[ParsedFile], Loaded]] = {
     TopologyFile: topology_from,
     ClusterFile: cluster_from,
     ProfileFile: profile_from,
@@ -79,7 +79,7 @@ def load(source: str | Path | Mapping[str, Any]) -> Loaded:
     return _from_document(read_document(path))
 
 
-def _from_document(document: Document) -> Loaded:
+def _from_document(document: ParsedFile) -> Loaded:
     if document.value is None:
         raise InputError(document.finding((), "is empty"))
     if not isinstance(document.value, dict):

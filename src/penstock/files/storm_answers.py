@@ -15,7 +15,7 @@ from pydantic import AfterValidator, ConfigDict, Field, RootModel
 from pydantic.alias_generators import to_camel
 
 from penstock.errors import InputError
-from penstock.files.document import LONGEST_NAME, Document
+from penstock.files.document import LONGEST_NAME, ParsedFile
 from penstock.files.schema import check
 
 _MOST = 1e18
@@ -144,7 +144,7 @@ class _TopologyRoot(RootModel[TopologyAnswer]):
     pass
 
 
-def component_answer(document: Document) -> ComponentAnswer:
+def component_answer(document: ParsedFile) -> ComponentAnswer:
     """The answer about one component, or everything that is wrong with it."""
     model, findings = check(document, _ComponentRoot)
     if model is None:
@@ -152,7 +152,7 @@ def component_answer(document: Document) -> ComponentAnswer:
     return model.root
 
 
-def topology_answer(document: Document) -> TopologyAnswer:
+def topology_answer(document: ParsedFile) -> TopologyAnswer:
     """The answer about one topology, or everything that is wrong with it."""
     model, findings = check(document, _TopologyRoot)
     if model is None:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from penstock.errors import Finding, InputError
-from penstock.files.document import Document, document_of, read_document
+from penstock.files.document import ParsedFile, document_of, read_document
 from penstock.files.schema import Name, NotNegative, as_mapping, check, is_name, seen_as
 from penstock.files.storm_resources import generic_resources
 from penstock.model.cluster import DEFAULT_SLOTS, Cluster, Machine, MachineType
@@ -82,7 +82,7 @@ def cluster_from_storm_yaml(paths: Sequence[str | Path], name: str = "storm") ->
     return Cluster(name, tuple(types), tuple(machines))
 
 
-def _meta_findings(document: Document, meta: dict[str, Any]) -> list[Finding]:
+def _meta_findings(document: ParsedFile, meta: dict[str, Any]) -> list[Finding]:
     return [
         document.finding(
             ("supervisor.scheduler.meta", key), f"must be a name, not {seen_as(meta[key])}"

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from penstock.errors import Finding, InputError
-from penstock.files.document import Document, read_document
+from penstock.files.document import ParsedFile, read_document
 from penstock.files.scenario_file import scenario_from
 from penstock.files.schema import (
     Count,
@@ -98,7 +98,7 @@ class Sweep:
     counts_from: str
 
 
-def sweep_from(document: Document) -> Sweep:
+def sweep_from(document: ParsedFile) -> Sweep:
     """The grid in a document; problems and schedulers are looked up when it is run."""
     document, file, findings = check_file(document, SweepFile)
     if file is None:
@@ -149,7 +149,7 @@ def _problem(fields: SweepProblemFields, home: Path) -> SweepProblem:
 
 
 def _scenario(
-    document: Document,
+    document: ParsedFile,
     fields: SweepScenarioFields,
     number: int,
     home: Path,

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from penstock.errors import InputError
-from penstock.files.document import Document
+from penstock.files.document import ParsedFile
 from penstock.files.schema import (
     Count,
     FileModel,
@@ -64,7 +64,7 @@ class TermsFile(FileModel):
     )
 
 
-def terms_from(document: Document) -> Terms:
+def terms_from(document: ParsedFile) -> Terms:
     """The terms in a document; names are checked when they meet a problem."""
     document, file, findings = check_file(document, TermsFile)
     if file is None:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from penstock.errors import Finding, InputError, shown
-from penstock.files.document import LONGEST_NAME, Document
+from penstock.files.document import LONGEST_NAME, ParsedFile
 from penstock.files.schema import (
     MANY_FINDINGS,
     Amounts,
@@ -102,7 +102,7 @@ class TopologyFile(FileModel):
     components: Annotated[dict[Name, ComponentFields], Field(min_length=1)]
 
 
-def topology_from(document: Document) -> Topology:
+def topology_from(document: ParsedFile) -> Topology:
     """The topology in a document, or an error with everything that is wrong with it."""
     document, file, findings = check_file(document, TopologyFile)
     if len(findings) < MANY_FINDINGS:
@@ -126,7 +126,7 @@ def topology_from(document: Document) -> Topology:
     )
 
 
-def _reference_findings(document: Document) -> Iterator[Finding]:
+def _reference_findings(document: ParsedFile) -> Iterator[Finding]:
     """What the shape alone cannot tell; runs on files whose shape is broken, too."""
     components = as_mapping(as_mapping(document.value).get("components"))
     for name, fields in components.items():
@@ -151,7 +151,7 @@ def _reference_findings(document: Document) -> Iterator[Finding]:
         yield document.finding(("components",), message)
 
 
-def _count_findings(document: Document, name: str, fields: dict[str, object]) -> list[Finding]:
+def _count_findings(document: ParsedFile, name: str, fields: dict[str, object]) -> list[Finding]:
     instances = fields.get("instances")
     findings = []
     for limit in ("max_instances", "tasks"):

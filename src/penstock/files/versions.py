@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from penstock.errors import InputError
-from penstock.files.document import Document
+from penstock.files.document import ParsedFile
 
 #: The fields of one version as those of the next. Nothing is checked yet: what is not understood
 #: stays as it is, and the check after the last step says what is wrong with it.
@@ -44,7 +44,7 @@ class FormatVersion:
         """How every document of the format begins."""
         return {"format": self.name, "version": self.current}
 
-    def as_current(self, document: Document) -> Document:
+    def as_current(self, document: ParsedFile) -> ParsedFile:
         """The document as one of the current version; whatever is no version is left as it is."""
         value = document.value
         if not isinstance(value, dict) or value.get("format") != self.name:

@@ -18,7 +18,7 @@ from penstock.errors import Finding, InputError, shown
 from penstock.files.document import (
     MOST_DEPTH,
     MOST_YAML_BYTES,
-    Document,
+    ParsedFile,
     Place,
     field_name,
     raised_limit,
@@ -49,12 +49,12 @@ _INFINITY = re.compile(r"([-+]?)\.(inf|Inf|INF)$")
 _STRING_TAGS = (None, "!", "tag:yaml.org,2002:str")
 
 
-def parse_yaml(text: str, name: str) -> Document:
+def parse_yaml(text: str, name: str) -> ParsedFile:
     """One YAML document."""
     composer = _Composer(text, name)
     value = composer.document()
     positions = composer.positions
-    return Document(name, value, lambda: positions)
+    return ParsedFile(name, value, lambda: positions)
 
 
 class _Composer:

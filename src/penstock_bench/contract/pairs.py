@@ -16,7 +16,7 @@ _MASK = 2**64 - 1
 
 
 @dataclass(eq=False)
-class Instance:
+class PlacedInstance:
     topology: Topology
     component: Component
     machine: Machine
@@ -40,7 +40,7 @@ class Instance:
         return self.cost.e * self.rate + self.cost.e_remote * self.crossing
 
 
-def hop(a: Instance, b: Instance) -> int:
+def hop(a: PlacedInstance, b: PlacedInstance) -> int:
     """0 same process, 1 same machine, 2 same rack, 3 other rack, 4 other region."""
     if a.machine.region != b.machine.region:
         return 4
@@ -51,11 +51,11 @@ def hop(a: Instance, b: Instance) -> int:
     return 0 if a.slot == b.slot else 1
 
 
-def instances(problem: Problem, placement: Placement) -> list[Instance]:
+def instances(problem: Problem, placement: Placement) -> list[PlacedInstance]:
     """The placement's instances in its own order."""
     owners = [(t, c) for t in problem.topologies for c in t.components]
     kinds = {kind.name: kind for kind in problem.cluster.types}
-    by_component: dict[int, list[Instance]] = defaultdict(list)
+    by_component: dict[int, list[PlacedInstance]] = defaultdict(list)
     made = []
     for c, m, slot, share in zip(
         placement.component.tolist(),
@@ -68,7 +68,9 @@ def instances(problem: Problem, placement: Placement) -> list[Instance]:
         machine = problem.cluster.machines[m]
         cost = _cost(problem.profile, topology, component, machine.type)
         known = None if math.isnan(share) else share
-        made.append(Instance(topology, component, machine, kinds[machine.type], slot, known, cost))
+        made.append(
+            PlacedInstance(topology, component, machine, kinds[machine.type], slot, known, cost)
+        )
         by_component[c].append(made[-1])
     for siblings in by_component.values():
         tasks = siblings[0].component.tasks
@@ -99,7 +101,7 @@ def cost_row(profile: Profile, topology: Topology, component: Component) -> str:
     return rows[0] if rows else component.cost_row
 
 
-def memory_mb(problem: Problem, instance: Instance) -> float:
+def memory_mb(problem: Problem, instance: PlacedInstance) -> float:
     """Measured, else declared; 0 where neither is."""
     component, profile = instance.component, problem.profile
     if profile is None:
@@ -119,13 +121,13 @@ def _executor_of(task: int, tasks: int, executors: int) -> int:
     raise AssertionError(f"task {task} of {tasks} has no executor")
 
 
-def even_or_share(instance: Instance, siblings: list[Instance]) -> float:
+def even_or_share(instance: PlacedInstance, siblings: list[PlacedInstance]) -> float:
     if instance.share is not None:
         return instance.share
     return instance.tasks / sum(i.tasks for i in siblings)
 
 
-def fractions(stream: Stream, source: Instance, targets: list[Instance]) -> list[float]:
+def fractions(stream: Stream, source: PlacedInstance, targets: list[PlacedInstance]) -> list[float]:
     """What part of each tuple put on the stream by ``source`` goes to each target."""
     if stream.grouping is Grouping.ALL:
         return [float(target.tasks) for target in targets]  # Storm copies to every task
@@ -142,7 +144,7 @@ def fractions(stream: Stream, source: Instance, targets: list[Instance]) -> list
     return [target.tasks / tasks if target in chosen else 0.0 for target in targets]
 
 
-def _fractions_by_key(stream: Stream, targets: list[Instance]) -> list[float]:
+def _fractions_by_key(stream: Stream, targets: list[PlacedInstance]) -> list[float]:
     """Zipf keys, each to the task that its rank's hash names, each task to its executor."""
     weights = [rank**-stream.key_skew for rank in range(1, stream.keys + 1)]
     tasks = targets[0].component.tasks or len(targets)

@@ -17,7 +17,7 @@ from penstock.model.placement import Placement
 from penstock.model.problem import Problem
 from penstock.model.topology import Kind, Stream, Topology
 from penstock_bench.contract.pairs import (
-    Instance,
+    PlacedInstance,
     cost_row,
     even_or_share,
     fractions,
@@ -35,8 +35,8 @@ _UNLIMITED_SCALE = 1e15
 class Sent:
     """Tuples/s at scale 1 from one instance to another."""
 
-    source: Instance
-    target: Instance
+    source: PlacedInstance
+    target: PlacedInstance
     tuples: float
     tuple_bytes: float
 
@@ -47,7 +47,7 @@ class Reference:
 
     problem: Problem
     placement: Placement
-    instances: list[Instance] = field(default_factory=list)
+    instances: list[PlacedInstance] = field(default_factory=list)
     sent: list[Sent] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -61,7 +61,7 @@ class Reference:
 
     # -- rates --------------------------------------------------------------------------------
 
-    def of(self, topology: Topology, name: str) -> list[Instance]:
+    def of(self, topology: Topology, name: str) -> list[PlacedInstance]:
         return [i for i in self.instances if i.topology is topology and i.component.name == name]
 
     def demand(self, topology: Topology) -> float:
@@ -129,7 +129,7 @@ class Reference:
 
     # -- CPU ----------------------------------------------------------------------------------
 
-    def instance_cpu(self, instance: Instance, scale: float) -> float:
+    def instance_cpu(self, instance: PlacedInstance, scale: float) -> float:
         """eq. (5), with the cost of tuples that cross a process boundary."""
         return instance.cost.met + instance.points_per_scale * scale
 
@@ -169,7 +169,7 @@ class Reference:
     def usable(self, kind: MachineType) -> float:
         return kind.cpu_points * (1 - self.problem.cluster.headroom)
 
-    def usable_by(self, instance: Instance, kind: MachineType) -> float:
+    def usable_by(self, instance: PlacedInstance, kind: MachineType) -> float:
         """What headroom leaves of the instance's cores, or of the machine where that is less."""
         if kind.core_points is None:
             return self.usable(kind)

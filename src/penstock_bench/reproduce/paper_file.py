@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from penstock.errors import Finding, InputError
-from penstock.files.document import Document, Place
+from penstock.files.document import ParsedFile, Place
 from penstock.files.schema import FileModel, Name, Version, check_file, no_such
 from penstock_bench.reproduce.paper_fields import (
     BOUND,
@@ -55,7 +55,7 @@ class Paper:
     experiments: tuple[Experiment, ...]
 
 
-def paper_from(document: Document) -> Paper:
+def paper_from(document: ParsedFile) -> Paper:
     """The paper in a document, or everything that is wrong with it."""
     document, file, findings = check_file(document, PaperFile)
     if file is None:
@@ -74,7 +74,7 @@ def paper_from(document: Document) -> Paper:
     )
 
 
-def _findings(document: Document, file: PaperFile) -> Iterator[Finding]:
+def _findings(document: ParsedFile, file: PaperFile) -> Iterator[Finding]:
     """What does not fit together."""
     yield from _unknown_settings(document, file, (file.headline,), ())
     ids = [experiment.id for experiment in file.experiments]
@@ -90,7 +90,7 @@ def _findings(document: Document, file: PaperFile) -> Iterator[Finding]:
 
 
 def _unknown_settings(
-    document: Document, file: PaperFile, names: tuple[str, ...], place: Place
+    document: ParsedFile, file: PaperFile, names: tuple[str, ...], place: Place
 ) -> Iterator[Finding]:
     for name in names:
         if name not in file.settings:
@@ -98,7 +98,7 @@ def _unknown_settings(
 
 
 def _row_findings(
-    document: Document, file: PaperFile, experiment: Experiment, row: Row, place: Place
+    document: ParsedFile, file: PaperFile, experiment: Experiment, row: Row, place: Place
 ) -> Iterator[Finding]:
     names = experiment.settings_of(row)
     if not names and not isinstance(row.measure, KeptMeasure):

@@ -175,6 +175,7 @@ def test_topology_is_planned_on_its_default_cluster(name):
     assert found.violations == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("topology", "cluster"), sorted(set(MORE_PAIRS)))
 def test_topology_can_be_planned_elsewhere(topology, cluster):
     bound = upper_bound(problem_of(topology, cluster)).scale

@@ -129,6 +129,7 @@ def test_replicates_are_compared_only_at_rates_that_are_close(runs):
     assert sorted(found) == pytest.approx([0.0, 2 / 11])
 
 
+@pytest.mark.slow
 def test_the_suite_runs_and_says_what_holds(folder, monkeypatch):
     monkeypatch.setenv(VARIABLE, str(folder.parent))
     report = run_suite("accuracy")

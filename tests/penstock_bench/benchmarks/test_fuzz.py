@@ -61,6 +61,7 @@ def ended(code: int = 0, out: bytes = b"", err: bytes = b"", **more) -> CommandO
 # -- a bounded run ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_dozens_of_fuzzed_commands_end_as_they_should(tmp_path, capsys):
     failures = Failures(tmp_path, SEED)
     found = Campaign(SEED, 80, None, failures, with_spark=False, jobs=1, random_problems=4).run()
@@ -69,12 +70,14 @@ def test_dozens_of_fuzzed_commands_end_as_they_should(tmp_path, capsys):
     assert "making the files" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_seed_and_a_number_are_the_same_case_again(verbs, sets):
     for number in range(30):
         assert draw(SEED, number, verbs, sets) == draw(SEED, number, verbs, sets)
     assert draw(SEED, 0, verbs, sets) != draw(SEED + 1, 0, verbs, sets)
 
 
+@pytest.mark.slow
 def test_every_verb_and_every_option_of_the_parser_is_tried(verbs, sets):
     for verb in verbs:
         untried = {p.options[0] for p in verb.parameters if p.options}
@@ -185,6 +188,7 @@ def test_files_outside_the_folder_and_hidden_ones_are_seen(verbs, tmp_path):
 # -- running ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_fork_and_a_process_of_its_own_say_the_same(server):
     case = case_of(server.verbs, "schedulers", "--json")
     fork, own = server.run(case, PLAIN), server.run(case, PLAIN, own_process=True)
@@ -199,6 +203,7 @@ def test_what_a_command_writes_is_told_and_gone_for_the_next(server):
     assert server.run(case_of(server.verbs, "show", "made.json"), PLAIN).code == 1
 
 
+@pytest.mark.slow
 def test_a_command_over_its_limits_is_ended_and_said_to_be(server):
     case = case_of(server.verbs, "plan", "diamond", "-c", "nasiri-large")
     short, tight = Limits(0.1, 1024.0), Limits(10.0, 50.0)

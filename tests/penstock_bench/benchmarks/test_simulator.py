@@ -9,6 +9,7 @@ from penstock_bench.benchmarks.queue_theory import SERVICE_PER_S
 from penstock_bench.benchmarks.simpy_peer import stations_with_simpy
 
 
+@pytest.mark.slow
 def test_the_peer_simulates_the_same_stations():
     """Two stations at load 0.5: 2 / (100 - 50) s in the system; three events a tuple."""
     events, stay_s, _ = stations_with_simpy(50.0, SERVICE_PER_S, 2, 2000.0, 1)

@@ -48,6 +48,7 @@ def test_the_suites_are_those_that_ship():
         run_suite("cor")
 
 
+@pytest.mark.slow
 def test_the_core_suite_answers_with_figures_goals_and_whether_they_hold(capsys):
     """Whether they do is for a quiet machine to say, not for a test."""
     with pytest.raises(SystemExit) as left:

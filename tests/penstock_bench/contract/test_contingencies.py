@@ -27,11 +27,13 @@ def test_a_plan_in_other_slots_than_ours_keeps_them():
     assert first.moves == (("x/a", 0, "M1-2", 1),)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", range(200, 500, 50))
 def test_no_contingency_of_random_plans_is_wrong(first: int):
     assert contingency_faults(50, seed=first) == []
 
 
+@pytest.mark.slow
 def test_random_plans_are_of_all_kinds():
     """A check of losses that all come to nothing would pass whatever they say."""
     plans = [plan for number in range(200, 300) for plan in random_plans(number)]

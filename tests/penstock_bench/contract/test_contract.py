@@ -1,5 +1,7 @@
 """Every registered scheduler keeps the contract that ships with the package."""
 
+import pytest
+
 from penstock.schedulers import registered
 from penstock_bench.contract import SchedulerContract
 from penstock_bench.contract.problems import LARGE
@@ -10,4 +12,5 @@ SMALLER = {"optimal": {"parameters": {"per_machine": 2}, "without": LARGE}}
 for name, entry in registered().items():
     if entry.scheduler is not None:
         members = {"scheduler": entry.scheduler, **SMALLER.get(name, {})}
-        globals()[f"Test_{name}"] = type(f"Test_{name}", (SchedulerContract,), members)
+        tests = type(f"Test_{name}", (SchedulerContract,), members)
+        globals()[f"Test_{name}"] = pytest.mark.slow(tests) if name == "penstock" else tests

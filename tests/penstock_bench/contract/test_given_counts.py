@@ -21,6 +21,7 @@ def test_counts_laid_down_are_kept(name, counts):
     assert outcome.placement.counts(3).tolist() == list(counts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("example", ["wordcount", "linear"])
 def test_given_counts_compares_all_on_the_same(example):
     # WordCount declares its counts; Linear has none and gets hetero's.
@@ -30,6 +31,7 @@ def test_given_counts_compares_all_on_the_same(example):
     assert seen == {found.problem.given_counts}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SCHEDULERS)
 def test_counts_of_the_topology_are_kept_or_it_is_said_that_they_are_not(name):
     problem = app.problem("wordcount")

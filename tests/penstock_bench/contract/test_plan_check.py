@@ -26,6 +26,7 @@ def test_a_right_plan_has_no_faults():
     assert plan_faults(plan()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheduler", ["default", "hetero", "penstock"])
 def test_what_schedulers_promise_is_carried(scheduler):
     made = app.plan(app.problem("diamond", "nasiri-testbed"), scheduler).plan

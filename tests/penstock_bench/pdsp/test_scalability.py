@@ -59,6 +59,7 @@ def test_never_negative_and_never_random():
         assert one.coherency >= 0
 
 
+@pytest.mark.slow
 def test_standard_errors_cover_the_truth():
     """Two standard errors hold the true log rate of one in about 95 of 100 noisy samples;
     of fifty, 43 or more in all but one of a thousand tries."""

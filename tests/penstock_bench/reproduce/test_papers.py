@@ -104,6 +104,7 @@ def test_every_plan_has_default_the_papers_own_and_penstock():
             assert labels >= {"default", "penstock", *paper.proposes}, f"{paper.name} {name}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PAPERS)
 def test_every_setting_makes_a_problem_and_its_schedulers_are_known(name):
     for setting in load_paper(name).settings.values():

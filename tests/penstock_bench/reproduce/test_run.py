@@ -129,6 +129,7 @@ def test_a_run_that_is_stopped_keeps_what_is_done(paper, tmp_path, monkeypatch):
     assert store.read(key_of("small", "one", two.settings["one"])) is not None
 
 
+@pytest.mark.slow
 def test_two_processes_find_what_one_does(paper, tmp_path):
     two = replace(
         paper,

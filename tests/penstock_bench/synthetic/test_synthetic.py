@@ -267,6 +267,7 @@ def test_a_restart_sets_back_all_tasks_of_the_worker_and_costs_double_for_a_minu
     assert restarts == pytest.approx(0.1, abs=4 * 0.015)  # of 400
 
 
+@pytest.mark.slow
 def test_outliers_are_readings_of_zero_or_several_times_too_high() -> None:
     made = two_bolts(scale=np.full(4000, 20.0), faults=InjectedFaults(outliers=0.08))
     ratio = column(made, "cpu_points") / column(two_bolts(scale=made.scale), "cpu_points")

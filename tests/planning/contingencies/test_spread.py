@@ -73,6 +73,7 @@ def test_two_topologies_are_not_put_into_one_slot():
         assert not violations(problem, after)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "setting",
     [

@@ -46,6 +46,7 @@ def test_wide_machines_are_filled_by_threads():
     assert capacity(problem, outcome.placement).scale == pytest.approx(4 * 8 * 98 / 2)
 
 
+@pytest.mark.slow
 def test_twenty_components_beat_hetero_within_the_bound():
     made = generate(Size(components=20, machines=60, types=5, memory=True), 3)
     problem = build(made.topologies, made.cluster, made.profile)

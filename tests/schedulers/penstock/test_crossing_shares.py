@@ -61,6 +61,7 @@ def test_shares_are_as_good_as_any_on_a_grid(seed):
     assert best * 0.9999 <= found <= best * 1.002  # the grid has steps of 1/800
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_unequal_shares_never_carry_less_than_even_ones(seed):
     made = generate(Size(components=5, machines=6, types=3), seed)

@@ -36,6 +36,7 @@ def hot(problem: Problem, skew: float) -> Problem:
     return build(topologies, problem.cluster, problem.profile)
 
 
+@pytest.mark.slow
 def test_skewed_keys_on_many_cores_are_planned_to_within_three_percent():
     """The first version carried 301,998 tuples/s here, and ``proportional`` 363,494."""
     planned = app.plan(clickstream())
@@ -46,6 +47,7 @@ def test_skewed_keys_on_many_cores_are_planned_to_within_three_percent():
     assert not planned.facts.violations
 
 
+@pytest.mark.slow
 def test_four_topologies_leave_no_machine_idle():
     """The first version left 11.9 % with machines idle."""
     planned = app.plan(clickstream("topology-1", "topology-2", "topology-3", "topology-4"))
@@ -53,6 +55,7 @@ def test_four_topologies_leave_no_machine_idle():
     assert planned.facts.gap <= 0.03
 
 
+@pytest.mark.slow
 def test_shares_are_used_where_streams_follow_them():
     """Beside keyed streams, which do not: every component by itself."""
     even, weighted = (app.plan(clickstream(weighted=w)).facts.scale for w in (False, True))
@@ -61,6 +64,7 @@ def test_shares_are_used_where_streams_follow_them():
     assert weighted > even
 
 
+@pytest.mark.slow
 def test_the_hottest_key_is_the_limit_and_is_named():
     """At skew 1.0 over 2,000,000 keys the first has 1/H = 6.6 %, H = ln(2e6) + 0.5772 = 15.086.
 
@@ -79,6 +83,7 @@ def test_the_hottest_key_is_the_limit_and_is_named():
     assert any("hottest key of sessionize" in note for note in planned.plan.notes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "setting",
     [
@@ -105,6 +110,7 @@ def test_no_other_scheduler_carries_more(setting: ProblemSetting, weighted: bool
     assert ours.facts.scale <= upper_bound(problem).scale * (1 + 1e-9)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bytes():
     problem = real_problem(ProblemSetting(machines=10, skew=0.9, keys=5000, topologies=2), seed=5)
     first, second = (app.plan(problem).plan for _ in range(2))

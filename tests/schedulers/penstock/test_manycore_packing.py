@@ -87,6 +87,7 @@ def test_a_machine_with_one_slot_serves_one_topology():
 TIGHT = ProblemSetting(machines=30, types=3, cores=(4, 16), topologies=2, keys=2000, memory=0.9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 def test_tight_memory_does_not_starve_threads(weighted):
     """Instances that found no memory used to end, and others' threads were full at half."""
@@ -97,6 +98,7 @@ def test_tight_memory_does_not_starve_threads(weighted):
     assert planned.facts.gap < 0.15
 
 
+@pytest.mark.slow
 def test_machines_with_one_slot_are_shared_out_whole():
     """No plan of our own was found here: the other schedulers' best was 19 % below the bound."""
     setting = ProblemSetting(machines=28, types=6, cores=(4, 8), topologies=5, skew=0.4, memory=0.5,
@@ -144,6 +146,7 @@ def test_parts_bring_together_what_talks():
     assert programme.fill(programme.improved(even)) < 0.95 * programme.fill(even)
 
 
+@pytest.mark.slow
 def test_under_terms_nothing_is_said_of_what_another_plan_could_gain():
     """The note spoke of the plan without the terms, and contradicted the gap beside it."""
     problem = real_problem(ProblemSetting(machines=20, skew=0.6), 9)

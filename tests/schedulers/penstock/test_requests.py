@@ -259,6 +259,7 @@ def test_nearness_is_a_part(value):
         get("penstock")(nearness=value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(40))
 def test_random_requests_are_placed_whole_within_all_limits(seed):
     problem = random_problem(seed)
@@ -322,6 +323,7 @@ def test_polishing_opens_no_machine_and_lengthens_nothing(seed):
     assert broken(problem, Outcome(after)) == []
 
 
+@pytest.mark.slow
 def test_a_production_cluster_needs_fewer_machines_than_with_storms_own_scheduler():
     # Storm's ResourceAwareScheduler: 80 machines at a mean distance of 2.109.
     folder = data_folder() / "production-clusters" / "largeCluster03"

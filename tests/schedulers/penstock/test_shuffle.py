@@ -103,6 +103,7 @@ def test_one_instance_of_what_is_not_divided():
     assert capacity(problem, outcome.placement).scale == pytest.approx(99.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", ["linear", "star"])
 @pytest.mark.parametrize("machines", [*GOALS])
 def test_within_the_goals_on_the_papers_clusters(shape, machines):
@@ -113,6 +114,7 @@ def test_within_the_goals_on_the_papers_clusters(shape, machines):
     assert planned.facts.scale >= app.plan(problem, "hetero").facts.scale
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
 def test_within_one_percent_of_the_optimum_of_small_problems(seed):
     problem = small_problem(seed)
@@ -121,12 +123,14 @@ def test_within_one_percent_of_the_optimum_of_small_problems(seed):
     assert ours >= best * 0.99
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_plan_byte_for_byte():
     problem = app.problem("star", "nasiri-medium", met=1.5)
     first, second = (app.plan(problem, "penstock", seed=3).to_dict() for _ in range(2))
     assert first == second
 
 
+@pytest.mark.slow
 def test_a_proof_over_narrow_plans_is_no_certificate_for_all():
     """Without overheads ever more instances gain a little: ten on a machine are not the end."""
     problem = nasiri("linear", (1, 1, 1), met=0.0)

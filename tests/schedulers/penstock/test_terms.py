@@ -35,6 +35,7 @@ def test_a_rate_takes_no_more_machines_than_it_needs():
     assert outcome.notes == ("3 machines carry 250 tuples/s; no plan can with less than 3",)
 
 
+@pytest.mark.slow
 def test_the_cheaper_type_is_taken_when_it_costs_less_per_tuple():
     # Per tuple/s M1 costs 1 point of 10/h, M2 2 points of 3/h: M2 is cheaper for 100 tuples/s
     # (2 machines, 6/h, against one M1, 10/h), though it takes more machines.
@@ -50,6 +51,7 @@ def test_the_cheaper_type_is_taken_when_it_costs_less_per_tuple():
     assert [name[:2] for name in machine_names(problem, few.placement, "a")] == ["M1"]
 
 
+@pytest.mark.slow
 def test_watts_count_idle_power_and_work():
     # M1: 100 W idle, 200 W full; M2: 10 W idle, 250 W full. 50 tuples/s: M1 150 W, M2 130 W.
     problem = build(
@@ -84,6 +86,7 @@ def test_a_saving_the_cluster_has_no_prices_for_is_left_with_a_note():
     assert outcome.notes == ("price cannot be saved: the cluster does not say what it costs",)
 
 
+@pytest.mark.slow
 def test_savings_after_the_highest_rate_cost_no_more_than_may_be_given_up():
     problem = nasiri("linear", (3, 3, 3))
     most = capacity(problem, solve(problem, "penstock").placement).scale
@@ -104,6 +107,7 @@ def test_a_rate_that_is_not_reached_comes_with_the_best_plan():
 # -- traffic ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_instances_come_nearer_for_as_much_of_the_rate_as_may_be_given_up():
     # Four a and four b in two racks of two machines, 200 tuples/s. One of each on every machine:
     # a quarter of the tuples stays, a quarter goes next door (2), half to the other rack (3).
@@ -138,6 +142,7 @@ def test_terms_on_places_are_kept_and_the_rest_planned_around_them():
     )
 
 
+@pytest.mark.slow
 def test_apart_is_kept_with_too_many_components_to_list_patterns():
     graph = topology(">".join(chr(97 + i) for i in range(12)))
     costs = {chr(97 + i): 0.1 + 0.01 * i for i in range(12)}
@@ -147,6 +152,7 @@ def test_apart_is_kept_with_too_many_components_to_list_patterns():
     assert capacity(problem, placement).scale > 0
 
 
+@pytest.mark.slow
 def test_moves_are_counted_and_their_limit_costs_what_the_note_says():
     problem = nasiri("linear", (2, 2, 2))
     now = solve(problem, "hetero").placement
@@ -190,12 +196,14 @@ def two(first: float, second: float) -> Problem:
     )
 
 
+@pytest.mark.slow
 def test_when_all_demands_are_carried_priorities_change_nothing():
     made = app.plan(two(90.0, 60.0), "penstock")
     assert made.problem.terms.weights == ()
     assert made.facts.scale >= 1.0
 
 
+@pytest.mark.slow
 def test_the_demand_of_the_first_is_carried_before_the_second_gets_more():
     made = app.plan(two(100.0, 300.0), "penstock")
     rates = dict(made.plan.predicted.rate_per_s)
@@ -216,6 +224,7 @@ def test_without_priorities_all_are_cut_alike():
 # -- found in review -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_fixed_instances_that_break_memory_at_first_find_their_room():
     # Two b's must be on M1-1, which has memory for two instances: a has to go elsewhere.
     problem = build(
@@ -228,6 +237,7 @@ def test_fixed_instances_that_break_memory_at_first_find_their_room():
     assert set(machine_names(problem, placement, "a")) == {"M1-2"}
 
 
+@pytest.mark.slow
 def test_more_fixed_instances_than_fit_are_a_shortfall():
     problem = nasiri("linear", (1, 1, 1))
     outcome = planned(problem, Terms(fixed=(Held("high", "M1-1", 99),)))
@@ -237,6 +247,7 @@ def test_more_fixed_instances_than_fit_are_a_shortfall():
     assert missing.needed >= 148.5  # 99 at 1.5 points each
 
 
+@pytest.mark.slow
 def test_what_was_saved_stays_saved_when_instances_are_fixed():
     problem = build(topology("a>b"), cluster(M1=6), profile(a=1.0, b=0.5))
     terms = Terms(carry_per_s=90.0, least=(Least.MACHINES,), fixed=(Held("b", "M1-5"),))
@@ -247,6 +258,7 @@ def test_what_was_saved_stays_saved_when_instances_are_fixed():
     assert outcome.notes[-1].startswith(f"{used} machines carry 90 tuples/s")
 
 
+@pytest.mark.slow
 def test_a_saving_without_prices_does_not_keep_later_ones_from_being_made():
     problem = build(topology("a"), cluster(M1=6), profile(a=1.0))
     outcome = planned(problem, Terms(carry_per_s=150.0, least=(Least.PRICE, Least.MACHINES)))
@@ -259,11 +271,13 @@ def test_a_rate_asked_for_leaves_priorities_alone():
     assert rates == {"first": pytest.approx(10.0), "second": pytest.approx(30.0)}
 
 
+@pytest.mark.slow
 def test_a_cut_demand_is_said():
     made = app.plan(two(100.0, 300.0), "penstock")
     assert made.plan.notes[-1].startswith("not all demands can be carried; by priority")
 
 
+@pytest.mark.slow
 def test_a_latency_no_rate_can_keep_is_a_shortfall():
     problem = build(topology("a>b"), cluster(M1=2), profile(a=1.0, b=1.0))
     outcome = planned(problem, Terms(latency_ms=(("t", 5.0),)))
@@ -272,6 +286,7 @@ def test_a_latency_no_rate_can_keep_is_a_shortfall():
     assert str(outcome.shortfalls[0]) == "needs 20 ms from spout to sink, 5 available"
 
 
+@pytest.mark.slow
 def test_instances_of_an_avoided_machine_move_for_nothing():
     problem = build(topology("a>b"), cluster(M1=3), profile(a=1.0, b=1.0))
     current = (Held("a", "M1-1"), Held("b", "M1-2"))
@@ -289,6 +304,7 @@ def test_a_lost_machine_is_judged_without_a_limit_on_moves():
     assert [lost.rate_left_per_s for lost in made.plan.if_lost] == pytest.approx([100.0, 100.0])
 
 
+@pytest.mark.slow
 def test_keys_that_are_not_alike_are_planned_by_the_cost_model_itself():
     """The search over patterns takes keys for alike; ahead of all others nonetheless."""
     problem = app.problem("topn")

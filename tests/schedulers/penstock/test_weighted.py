@@ -101,6 +101,7 @@ def test_groups_and_placements_say_the_same():
     assert again.machines.tolist() == [2, 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [*SHAPES])
 @pytest.mark.parametrize("machines", ["nasiri-small", "nasiri-medium", "nasiri-large"])
 def test_within_the_goals_on_the_papers_clusters(shape, machines):
@@ -112,6 +113,7 @@ def test_within_the_goals_on_the_papers_clusters(shape, machines):
     assert not planned.facts.violations
 
 
+@pytest.mark.slow
 def test_many_components_are_laid_out_quickly():
     made = generate(Size(components=30, machines=400, types=12), 1)
     problem = build(made.topologies, made.cluster, made.profile, weighted=True)
@@ -120,6 +122,7 @@ def test_many_components_are_laid_out_quickly():
     assert planned.facts.gap < 0.003
 
 
+@pytest.mark.slow
 def test_several_topologies_share_machines():
     graphs = tuple(topology(SHAPES["linear"], name=name) for name in ("x", "y"))
     problem = build(graphs, cluster(M1=2, M2=1), nasiri_profile(), weighted=True)

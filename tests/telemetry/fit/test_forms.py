@@ -56,6 +56,7 @@ def test_wild_readings_are_no_bend() -> None:
     assert choose(spoilt).form.kind is FormKind.LINEAR
 
 
+@pytest.mark.slow
 def test_spinning_is_found_and_the_plans_line_is_the_loaded_one() -> None:
     found = choose(measured(SPINNING))
     assert found.form.kind is FormKind.SPINNING
@@ -69,6 +70,7 @@ def test_spinning_is_found_and_the_plans_line_is_the_loaded_one() -> None:
     assert found.linear_error == pytest.approx(0.77, abs=0.04)
 
 
+@pytest.mark.slow
 def test_saturation_is_found_with_its_ceiling() -> None:
     found = choose(measured(SATURATING))
     assert found.form.kind is FormKind.SATURATING
@@ -79,6 +81,7 @@ def test_saturation_is_found_with_its_ceiling() -> None:
     assert errors[FormKind.SATURATING] < 0.8 * errors[FormKind.LINEAR]
 
 
+@pytest.mark.slow
 def test_crowding_is_found_with_its_exponent() -> None:
     found = choose(measured(CROWDING))
     assert found.form.kind is FormKind.CROWDING
@@ -87,6 +90,7 @@ def test_crowding_is_found_with_its_exponent() -> None:
     assert found.form.e == pytest.approx(0.2, rel=0.03)
 
 
+@pytest.mark.slow
 def test_the_error_of_the_line_is_its_largest_distance_from_the_form() -> None:
     found = choose(measured(SATURATING))
     made = measured(SATURATING)

@@ -114,6 +114,7 @@ def test_scatter_that_grows_with_the_load_is_seen() -> None:
     ).tolist() == [3.0]
 
 
+@pytest.mark.slow
 def test_it_is_seen_with_fifteen_windows_at_each_of_three_loads_too() -> None:
     # A computer that others use as well: a fifth more or less CPU for the same work.
     rate = np.repeat([20.0, 60.0, 100.0], 15)
@@ -157,6 +158,7 @@ def test_errors_fall_with_the_root_of_the_number_of_windows() -> None:
     assert few / many == pytest.approx(4.0, rel=0.1)  # sqrt(16)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "relative", "met"), [(60, 0.05, 3.0), (300, 0.10, 3.0), (300, 0.02, 30.0)]
 )
@@ -170,6 +172,7 @@ def test_intervals_cover_the_truth_as_often_as_they_say(
     assert 0.91 <= np.mean(inside) <= 0.99
 
 
+@pytest.mark.slow
 def test_intervals_still_hold_with_outliers_and_sampled_rates() -> None:
     inside = []
     for seed in range(250):
@@ -193,6 +196,7 @@ def _wandering(rng: np.random.Generator, n: int, correlation: float) -> np.ndarr
     return path
 
 
+@pytest.mark.slow
 def test_windows_that_resemble_each_other_widen_the_errors() -> None:
     rng = np.random.default_rng(7)
     inside = []

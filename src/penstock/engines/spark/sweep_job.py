@@ -39,7 +39,7 @@ def run_tasks(
     from py4j.protocol import Py4JError
     from pyspark.accumulators import AccumulatorParam
 
-    class Arrivals(AccumulatorParam[list[Finished]]):
+    class FinishedCells(AccumulatorParam[list[Finished]]):
         """Adds results up in a task; on the driver keeps them."""
 
         def zero(self, value: list[Finished]) -> list[Finished]:
@@ -58,7 +58,7 @@ def run_tasks(
                 progress(finished)
 
     context = spark.sparkContext
-    arrivals = context.accumulator(Receiver(), Arrivals())
+    arrivals = context.accumulator(Receiver(), FinishedCells())
 
     def one(task: Task) -> None:
         arrivals.add([finished(task, work)])

@@ -116,7 +116,7 @@ def _table(table: Table, *, bars: bool) -> Iterator[RenderableType]:
     if table.caption:
         yield ""
         yield Text(table.caption, "dim")
-    yield _Lines(table, bars)
+    yield _TableText(table, bars)
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ class _TextColumn:
 
 
 @dataclass(frozen=True)
-class _Lines:
+class _TableText:
     """A table that fits itself into the width there is."""
 
     table: Table

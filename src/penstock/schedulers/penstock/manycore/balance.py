@@ -60,7 +60,7 @@ def _move(machines: Machines, worst: int) -> bool:
 
 
 @dataclass(frozen=True)
-class _Exchange:
+class _InstanceSwap:
     """``goes`` leaves the fullest machine for ``other``, ``comes`` takes its place."""
 
     #: The scale at which the fuller of the two is then full.
@@ -74,7 +74,7 @@ def _exchange(machines: Machines, worst: int) -> bool:
     """Exchange an instance of the fullest machine for one of another machine."""
     groups = _sources(machines, worst)
     without = machines.departures(worst, groups)
-    best = _Exchange(_just_above(machines.full[worst]), -1, -1, -1)
+    best = _InstanceSwap(_just_above(machines.full[worst]), -1, -1, -1)
     for i in np.argsort(-without, kind="stable").tolist():
         if without[i] <= best.scale:
             break
@@ -91,7 +91,7 @@ def _exchange(machines: Machines, worst: int) -> bool:
     return True
 
 
-def _best_exchange(machines: Machines, worst: int, g: int, best: _Exchange) -> _Exchange:
+def _best_exchange(machines: Machines, worst: int, g: int, best: _InstanceSwap) -> _InstanceSwap:
     """With ``g`` off the fullest machine: which instance of which machine is best in its place?"""
     returns = machines.returns(worst)
     returns[g] = -np.inf
@@ -107,7 +107,7 @@ def _best_exchange(machines: Machines, worst: int, g: int, best: _Exchange) -> _
         value = np.minimum(returns[groups], full[np.arange(len(groups)), other])
         i = int(value.argmax())
         if value[i] > best.scale:
-            best = _Exchange(float(value[i]), g, int(other[i]), int(groups[i]))
+            best = _InstanceSwap(float(value[i]), g, int(other[i]), int(groups[i]))
     return best
 
 
