@@ -155,7 +155,7 @@ def test_a_window_of_time_has_a_unit(run, storm, text):
     ("command", "words"),
     [
         ("profile --from storm --nimbus x", "say with --telemetry"),
-        ("profile --from storm --nimbus x --telemetry t --follow", "--follow reads a folder"),
+        ("profile --from storm --nimbus x --telemetry t --follow", "--follow needs a folder"),
         ("profile --from storm --nimbus x --telemetry t --store s", "--store keeps all"),
         ("profile", "name a folder of telemetry"),
         ("profile t --since 10m", "go with --from storm"),

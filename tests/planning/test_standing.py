@@ -31,5 +31,5 @@ def test_prices_are_said_in_words():
     lines = limit_sentences(found)
     assert "next limit: M1-2, at 400 tuples/s (300.0 % more)" in lines
     assert "one more M1 can add up to 66.67 tuples/s" in lines
-    assert lines[-1].endswith("one percent off its cost per tuple is worth 0.67 percent")
+    assert lines[-1].endswith("1 % off its cost per tuple is worth 0.67 %")
     assert limits_dict(found)["one_more_machine_adds_per_s"] == {"M1": pytest.approx(200 / 3)}

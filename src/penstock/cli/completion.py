@@ -17,6 +17,8 @@ from typing import Annotated, Any, get_args, get_type_hints
 import typer
 
 from penstock.cli.output import make_folder, say, write_file, write_text
+from penstock.engines import registry as engines
+from penstock.engines.base import Ability
 from penstock.errors import EXIT_DONE, Finding, InputError, UsageError
 from penstock.files import examples
 from penstock.model.terms import Least
@@ -38,6 +40,8 @@ _VALUES: dict[str, Callable[[], Sequence[str]]] = {
     "scheduler": _schedulers,
     "schedulers": _schedulers,
     "counts_from": _schedulers,
+    "engine": engines.names,
+    "taken_from": lambda: engines.able(Ability.SNAPSHOT),
     "example": examples.topology_names,
     "cluster": examples.cluster_names,
     "profile": examples.profile_names,

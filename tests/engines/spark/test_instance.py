@@ -8,7 +8,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from penstock.engines.spark.dealing import FROM_SOURCE, Deal
-from penstock.engines.spark.instance import Component, Remembered, Stage, Subscriber, _Run
+from penstock.engines.spark.instance import (
+    ComponentInstances,
+    Remembered,
+    Stage,
+    Subscriber,
+    _InstanceRun,
+)
 from penstock.engines.spark.packets import NOTE, PACKET, TARGET, TO, Packer
 from penstock.model.topology import Grouping
 
@@ -25,7 +31,7 @@ def counted(rows, state):
 
 def counter(files=None, alike=True, shares=(1.0,), hot=(), tasks=(4,), function=counted):
     known = Remembered(COUNT, files or {}, alike, shares, hot, is_global=False)
-    return Component("count", function, False, {"default": COUNT}, {}, tasks, known)
+    return ComponentInstances("count", function, False, {"default": COUNT}, {}, tasks, known)
 
 
 def worked(folder, components, batches, *, number=0):
@@ -38,7 +44,7 @@ def worked(folder, components, batches, *, number=0):
         machine_type="old",
         folder=str(folder),
     )
-    out = list(_Run(stage, names, number, attempt=0).work(iter(batches)))
+    out = list(_InstanceRun(stage, names, number, attempt=0).work(iter(batches)))
     table = pa.Table.from_batches(out).to_pylist()
     notes = [json.loads(row[NOTE]) for row in table if row[NOTE]]
     return [row for row in table if row[PACKET] is not None], {n["component"]: n for n in notes}
@@ -115,10 +121,12 @@ def test_components_of_a_segment_work_one_after_the_other(tmp_path):
     def doubled(rows):
         return rows.assign(value=rows["value"] * 2)
 
-    read = Component("read", None, False, {"default": NUMBER},
+    read = ComponentInstances("read", None, False, {"default": NUMBER},
                      {"default": (Subscriber("twice"),)}, (0,))  # fmt: skip
     to = Subscriber("next", (10, 11), Grouping.SHUFFLE, (), (0.75, 0.25))
-    twice = Component("twice", doubled, False, {"default": NUMBER}, {"default": (to,)}, (1,))
+    twice = ComponentInstances(
+        "twice", doubled, False, {"default": NUMBER}, {"default": (to,)}, (1,)
+    )
     sent, notes = worked(tmp_path, [read, twice], numbers(1, 2, 3, 4, to="read"))
     rows = {
         p[TO]: pa.ipc.read_record_batch(pa.py_buffer(p[PACKET]), NUMBER).to_pydict()["value"]
@@ -135,9 +143,9 @@ def test_cpu_is_charged_to_the_component_that_used_it(tmp_path):
         sum(i * i for i in range(2_000_000))
         return rows
 
-    idle = Component("idle", None, False, {"default": NUMBER},
+    idle = ComponentInstances("idle", None, False, {"default": NUMBER},
                      {"default": (Subscriber("busy"),)}, (0,))  # fmt: skip
-    made = Component("busy", busy, False, {"default": NUMBER}, {}, (1,))
+    made = ComponentInstances("busy", busy, False, {"default": NUMBER}, {}, (1,))
     _, notes = worked(tmp_path, [idle, made], numbers(1, to="idle"))
     assert notes["busy"]["cpu_s"] > 5 * notes["idle"]["cpu_s"]
     assert notes["busy"]["wall_s"] > 0
@@ -147,7 +155,7 @@ def test_several_streams_come_as_a_mapping(tmp_path):
     def split(rows):
         return {"default": rows, "long": rows[rows["word"].str.len() > 1]}
 
-    made = Component("count", split, False, {"default": WORD, "long": WORD}, {}, (4,))
+    made = ComponentInstances("count", split, False, {"default": WORD, "long": WORD}, {}, (4,))
     _, notes = worked(tmp_path, [made], packets(["a", "bb"]))
     outputs = {name: counts[0] for name, counts in notes["count"]["outputs"].items()}
     assert outputs == {"default": 2, "long": 1}
@@ -159,7 +167,7 @@ def test_arrow_goes_in_and_out_as_it_is(tmp_path):
         assert isinstance(rows, pa.RecordBatch)
         return rows
 
-    made = Component("count", passed, True, {"default": WORD}, {}, (4,))
+    made = ComponentInstances("count", passed, True, {"default": WORD}, {}, (4,))
     _, notes = worked(tmp_path, [made], packets("a"))
     assert notes["count"]["outputs"]["default"][0] == 1
 
@@ -174,7 +182,7 @@ def test_a_function_that_fails_is_told_in_one_line_with_its_place(tmp_path):
     def wrong(rows):
         return rows["wrod"]
 
-    made = Component("count", wrong, False, {"default": WORD}, {}, (4,))
+    made = ComponentInstances("count", wrong, False, {"default": WORD}, {}, (4,))
     line = wrong.__code__.co_firstlineno + 1
     with pytest.raises(RuntimeError, match=f"count: KeyError: 'wrod' .*test_instance.py:{line}"):
         worked(tmp_path, [made], packets("a"))

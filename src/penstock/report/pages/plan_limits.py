@@ -84,8 +84,8 @@ def _prices(standing: Standing, demand: float) -> list[str]:
     if dearest.weight > 0:
         label = standing.problem.labels[dearest.component]
         lines.append(
-            f"what the cluster can carry depends most on {label}: one percent off its cost per "
-            f"tuple is worth {dearest.weight:.2f} percent"
+            f"what the cluster can carry depends most on {label}: 1 % off its cost per "
+            f"tuple is worth {dearest.weight:.2f} %"
         )
     return lines
 

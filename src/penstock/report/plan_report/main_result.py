@@ -218,8 +218,7 @@ def _cheaper_component(report: PlanReport) -> list[Paragraph]:
     label = report.plan.problem.labels[dearest.component]
     return [
         paragraph(
-            f"If code can be made faster, begin with {label}: one percent off its cost per tuple "
-            "is worth ",
+            f"If code can be made faster, begin with {label}: 1 % off its cost per tuple is worth ",
             Number(dearest.weight, "%"),
             " of what the cluster can carry.",
         )
