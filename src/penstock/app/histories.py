@@ -108,8 +108,8 @@ def measure_history(
         ) as session,
         tempfile.TemporaryDirectory(prefix="penstock-tables-") as scratch,
     ):
-        from penstock.telemetry.clean import Settings
         from penstock.telemetry.pipeline import Pipeline
+        from penstock.telemetry.settings import Settings
         from penstock.telemetry.store import Store
 
         pipeline = Pipeline(
@@ -141,13 +141,14 @@ def look_back(pipeline: Pipeline, folder: Path, say: Say = silent) -> dict[str, 
         say(f"left out of the history: {finding}")
     if not receipts:
         return {}
+    from penstock.telemetry.cost_fits import rates_view
     from penstock.telemetry.history.tables import HistoryTables
     from penstock.telemetry.store import Store
 
     tables = HistoryTables(Store(pipeline.spark, str((folder / TABLES).absolute())))
     number = tables.take_in(receipts)
     manifest = pipeline.tables.compute()
-    rates = pipeline.store.read(manifest, "rates")
+    rates = rates_view(pipeline.tables, manifest)
     outcomes = tables.measure(rates, [receipt for receipt, _ in receipts])
     say(f"history: {number} receipts taken in, {len(outcomes)} plans measured; penstock history")
     return outcomes

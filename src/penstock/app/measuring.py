@@ -165,8 +165,8 @@ def _pipeline(
         session = stack.enter_context(
             spark_session(spark.master, driver_memory=spark.driver_memory, config=config)
         )
-        from penstock.telemetry.clean import Settings
         from penstock.telemetry.pipeline import Pipeline
+        from penstock.telemetry.settings import Settings
         from penstock.telemetry.store import Store
 
         yield Pipeline(

@@ -143,8 +143,8 @@ def _run(spark: Any, graph: Topology, folder: Path, *, goes_on: bool = False) ->
 
 
 def _measure(spark: Any, folder: Path) -> Measurement:
-    from penstock.telemetry.clean import Settings
     from penstock.telemetry.pipeline import build_profile
+    from penstock.telemetry.settings import Settings
     from penstock.telemetry.source import open_source
 
     source = open_source(spark, str(folder.absolute()))

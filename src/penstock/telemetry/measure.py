@@ -3,40 +3,34 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from pyspark import StorageLevel
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 from scipy import stats
 
 from penstock.model.cpu_form import FormKind
 from penstock.model.profile import Cost, Origin, Profile, StreamMeasure
 from penstock.telemetry.drift import Measure, drifts
 from penstock.telemetry.findings import CostFit, NotReady, TableFindings
-from penstock.telemetry.fit import costs
 from penstock.telemetry.fit.extrapolate import estimate_missing
 from penstock.telemetry.fit.rounding import finite, rounded
-from penstock.telemetry.fit.worker_costs import worker_costs
+from penstock.telemetry.fit.worker_costs import WorkerWindows, worker_costs
 from penstock.telemetry.quality import HostSpan, skewed_clocks
-from penstock.telemetry.streams import stream_sums
+from penstock.telemetry.slots.fit_task import points_of
+from penstock.telemetry.slots.summaries import Summaries, worker_windows
+from penstock.telemetry.slots.sums import SampleSizes
+
+_Row = Mapping[str, Any]
 
 
-def find(
-    rates: DataFrame,
-    streams: DataFrame,
-    traffic: DataFrame,
-    workers: DataFrame,
-    utilisation: DataFrame,
-) -> TableFindings:
-    """Fit and add up everything; this is where Spark works and the results become small."""
-    counts = costs.group_counts(rates).collect()
-    rows = _row_names((str(row["topology"]), str(row["component"])) for row in counts)
-    fits = _fit_all(rates, counts)
-    measures, stream_measures = _streams(streams, traffic)
+def find(summaries: Summaries, sizes: SampleSizes, fitted: Sequence[CostFit]) -> TableFindings:
+    """Everything that the tables say, from what hours add up to and the fits of costs."""
+    groups = summaries.groups()
+    rows = _row_names((row["topology"], row["component"]) for row in groups)
+    fits = _with_silent(fitted, groups)
+    halves = summaries.stream_halves()
     cost_measures = [
         Measure(rows[f.topology, f.component], f.machine_type, "e",
                 f.e_first, f.e_first_error, f.e_last, f.e_last_error)
@@ -47,16 +41,32 @@ def find(
         for f in fits
         if f.not_ready
     ]
+    workers = worker_costs(
+        _worker_windows(summaries, sizes), sizes.workers, summaries.own_cpu(), fits
+    )
     return TableFindings(
         fits=tuple(fits),
         rows=rows,
-        streams=tuple(stream_measures),
-        workers=tuple(worker_costs(rates, traffic, workers, fits)),
-        memory_mb=_memory(counts, rows),
-        machine_cpu_points=_machine_cpu(utilisation),
-        drift=tuple(drifts([*cost_measures, *measures])),
+        streams=tuple(_stream_measures(halves, summaries.edges())),
+        workers=tuple(workers),
+        memory_mb=_memory(groups, rows),
+        machine_cpu_points=tuple((h, rounded(cpu)) for h, cpu in summaries.machine_cpu()),
+        drift=tuple(drifts([*cost_measures, *_selectivity_measures(halves)])),
         not_ready=tuple(not_ready),
     )
+
+
+def _with_silent(fitted: Sequence[CostFit], groups: Sequence[_Row]) -> list[CostFit]:
+    have = {(f.topology, f.component, f.machine_type) for f in fitted}
+    silent = [r for r in groups if (r["topology"], r["component"], r["machine_type"]) not in have]
+    fits = [*fitted, *(_silent(row) for row in silent)]
+    return sorted(fits, key=lambda f: (f.topology, f.component, f.machine_type))
+
+
+def _worker_windows(summaries: Summaries, sizes: SampleSizes) -> WorkerWindows:
+    table = worker_windows(summaries, sizes)
+    points = points_of(table, summaries.vocabulary)
+    return WorkerWindows(points, summaries.text(table["machine_type"]), table["crossing"])
 
 
 def _row_names(components: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
@@ -64,33 +74,6 @@ def _row_names(components: Iterable[tuple[str, str]]) -> dict[tuple[str, str], s
     distinct = sorted(set(components))
     used = Counter(component for _, component in distinct)
     return {(t, c): c if used[c] == 1 else f"{t}.{c}" for t, c in distinct}
-
-
-def _fit_all(rates: DataFrame, counts: list[Any]) -> list[CostFit]:
-    group_frame = rates.sparkSession.createDataFrame(
-        [(*(row[name] for name in costs.GROUP), row["samples"]) for row in counts],
-        "topology string, component string, machine_type string, samples bigint",
-    )
-    measurements = costs.points(rates, costs.instances(rates))
-    sample = costs.sampled(measurements, group_frame)
-    fitted = costs.fits(sample).persist(StorageLevel.MEMORY_AND_DISK)
-    try:
-        fits = [costs.fit_of(row.asDict()) for row in fitted.collect()]
-        if any(f.samples > costs.MOST_SAMPLED for f in fits):
-            sums = costs.all_window_sums(measurements, fitted).collect()
-            by_group = {tuple(row[name] for name in costs.GROUP): row.asDict() for row in sums}
-            fits = [_refined(f, by_group) for f in fits]
-    finally:
-        fitted.unpersist()
-    have = {(f.topology, f.component, f.machine_type) for f in fits}
-    silent = [row for row in counts if tuple(row[name] for name in costs.GROUP) not in have]
-    fits += [_silent(row) for row in silent]
-    return sorted(fits, key=lambda f: (f.topology, f.component, f.machine_type))
-
-
-def _refined(fit: CostFit, sums: Mapping[tuple[Any, ...], dict[str, Any]]) -> CostFit:
-    own = sums.get((fit.topology, fit.component, fit.machine_type))
-    return fit if own is None else costs.refined(fit, own)
 
 
 def _silent(row: Any) -> CostFit:
@@ -105,32 +88,24 @@ def _silent(row: Any) -> CostFit:
 
 
 def _memory(
-    counts: list[Any], rows: Mapping[tuple[str, str], str]
+    groups: Sequence[_Row], rows: Mapping[tuple[str, str], str]
 ) -> tuple[tuple[str, float], ...]:
     """Memory of an instance: the most that is usual on any machine type."""
     most: dict[str, float] = {}
-    for row in counts:
+    for row in groups:
         if row["memory_mb"] is not None:
             name = rows[row["topology"], row["component"]]
             most[name] = max(most.get(name, 0.0), rounded(row["memory_mb"]))
     return tuple(sorted(most.items()))
 
 
-def _machine_cpu(utilisation: DataFrame) -> tuple[tuple[str, float], ...]:
-    minutes = F.col("minutes")
-    mean = F.sum(F.col("cpu_points_mean") * minutes) / F.sum(minutes)
-    rows = utilisation.groupBy("host").agg(mean.alias("cpu_points")).orderBy("host").collect()
-    return tuple((r["host"], rounded(r["cpu_points"])) for r in rows if r["cpu_points"] is not None)
-
-
 # -- streams -----------------------------------------------------------------------------------
 
+_Halves = Mapping[tuple[str, str, str], list[dict[str, float]]]
 
-def _streams(blocks: DataFrame, traffic: DataFrame) -> tuple[list[Measure], list[StreamMeasure]]:
-    """Selectivity and size of every stream towards everyone who takes it, and its drift."""
-    halves: dict[tuple[str, str, str], list[Any]] = {}
-    for row in stream_sums(blocks).orderBy("topology", "component", "stream", "late").collect():
-        halves.setdefault((row["topology"], row["component"], row["stream"]), []).append(row)
+
+def _selectivity_measures(halves: _Halves) -> list[Measure]:
+    """Selectivity of every stream in both halves of the time, for its drift."""
     measures = []
     for (_, component, stream), parts in halves.items():
         if len(parts) == 2:
@@ -139,25 +114,14 @@ def _streams(blocks: DataFrame, traffic: DataFrame) -> tuple[list[Measure], list
             measures.append(
                 Measure(name, "", "selectivity", before, before_error, after, after_error)
             )
-    return measures, _stream_measures(halves, traffic)
+    return measures
 
 
-def _stream_measures(
-    halves: Mapping[tuple[str, str, str], list[Any]], traffic: DataFrame
-) -> list[StreamMeasure]:
-    keys = ["topology", "source", "stream", "target"]
-    by_hour = traffic.groupBy(*keys, "hour").agg(
-        F.sum("tuples_per_s").alias("tuples_per_s"),
-        F.sum("tuples").alias("tuples"),
-        F.sum("bytes").alias("bytes"),
-    )
-    edges = by_hour.groupBy(*keys).agg(
-        F.avg("tuples_per_s").alias("tuples_per_s"),
-        (F.sum("bytes") / F.sum("tuples")).alias("tuple_bytes"),
-    )
+def _stream_measures(halves: _Halves, edges: Sequence[_Row]) -> list[StreamMeasure]:
+    """Selectivity and size of every stream towards everyone who takes it."""
     measures = []
     several = len({topology for topology, _, _ in halves}) > 1
-    for edge in edges.orderBy(*keys).collect():
+    for edge in edges:
         parts = halves.get((edge["topology"], edge["source"], edge["stream"]), [])
         value, error = _selectivity(parts)
         measures.append(
@@ -175,7 +139,7 @@ def _stream_measures(
     return measures
 
 
-def _selectivity(parts: list[Any]) -> tuple[float, float]:
+def _selectivity(parts: list[dict[str, float]]) -> tuple[float, float]:
     """Tuples out per tuple in, and its standard error from how blocks differ."""
     i, o, ii, io, oo, n = (
         float(sum(part[name] for part in parts)) for name in ("i", "o", "ii", "io", "oo", "blocks")
@@ -190,12 +154,12 @@ def _selectivity(parts: list[Any]) -> tuple[float, float]:
     return ratio, float(np.sqrt(scatter * n / (n - 1)) / i * small)
 
 
-def _tuple_bytes(parts: list[Any], received: float | None) -> float:
+def _tuple_bytes(parts: list[dict[str, float]], received: float) -> float:
     """Size by what was sent; by what was received where the sender did not say."""
-    tuples = sum(part["sized_tuples"] or 0.0 for part in parts)
+    tuples = sum(np.nan_to_num(part["sized_tuples"]) for part in parts)
     if tuples > 0:
-        return float(sum(part["bytes"] or 0.0 for part in parts) / tuples)
-    return np.nan if received is None else float(received)
+        return float(sum(np.nan_to_num(part["bytes"]) for part in parts) / tuples)
+    return received
 
 
 # -- the profile -------------------------------------------------------------------------------
@@ -265,16 +229,6 @@ def _extrapolated(measured: list[Cost]) -> list[Cost]:
     ]  # fmt: skip
 
 
-def clocks(rates: DataFrame) -> dict[str, float]:
+def clocks(summaries: Summaries) -> dict[str, float]:
     """Hosts whose clock is off, and by how many seconds."""
-    spans = rates.groupBy("topology", "run", "host").agg(
-        F.min("time_ms").alias("first_ms"),
-        F.max("time_ms").alias("last_ms"),
-        F.max(F.col("window_s") * 1000).alias("window_ms"),
-    )
-    return skewed_clocks(
-        HostSpan(
-            f"{r['topology']}/{r['run']}", r["host"], r["first_ms"], r["last_ms"], r["window_ms"]
-        )
-        for r in spans.collect()
-    )
+    return skewed_clocks(HostSpan(*span) for span in summaries.host_spans())

@@ -25,22 +25,23 @@ from penstock.model.telemetry import Sample
 from penstock.telemetry import measure
 from penstock.telemetry.batch_stream import BatchStream
 from penstock.telemetry.checks import type_of_host
-from penstock.telemetry.clean import USUAL_WARM_UP_S, Settings
+from penstock.telemetry.cost_fits import fit_costs
 from penstock.telemetry.drift import CostDrift, between_profiles
 from penstock.telemetry.findings import Measurement, TableFindings
 from penstock.telemetry.ingest import from_columns, from_lines
+from penstock.telemetry.intake import Intake
 from penstock.telemetry.quality import Quality
 from penstock.telemetry.schemas import PROFILE
 from penstock.telemetry.selection import Selection
+from penstock.telemetry.settings import USUAL_WARM_UP_S, Settings
+from penstock.telemetry.slots.summaries import Summaries
+from penstock.telemetry.slots.take_in import TakeIn, TaskReport
 from penstock.telemetry.source import RecordSource, SourceFormat
 from penstock.telemetry.spark_errors import SparkFailed
 from penstock.telemetry.store import Manifest, Store
 from penstock.telemetry.storm import log as storm_log
 from penstock.telemetry.tables import Tables
 from penstock.telemetry.writer_lock import StoreBusyError
-
-#: The tables a profile is made from.
-_FOUND_FROM = ("rates", "streams", "traffic", "workers", "utilisation")
 
 #: Told what is being done, in words, while it is done.
 Progress = Callable[[str], None]
@@ -113,7 +114,8 @@ class Pipeline:
         lines = [json.dumps(sample.to_dict()) for sample in samples]
         table = pa.table({"value": pa.array(lines, pa.string())})
         frame = self.spark.createDataFrame(table).withColumn("file", F.lit(name))
-        self.tables.take_in(from_lines(frame, self.machine_types, self._now_ms()), _safe(name))
+        key = _safe(name)
+        self.tables.take_in(key, lambda folder: self._intake(folder, key).lines(frame))
 
     def _run_stream(
         self,
@@ -128,7 +130,7 @@ class Pipeline:
             key = f"{identity}-{number:06d}"
             if not self.tables.is_taken_in(key):
                 self.progress(f"taking in batch {number}")
-                self.tables.take_in(self._judged(source, frame), key)
+                self.tables.take_in(key, lambda folder: self._take(source, frame, folder, key))
             after()
 
         writer = source.stream(self.spark).writeStream.trigger(**trigger)
@@ -145,25 +147,45 @@ class Pipeline:
                 raise StoreBusyError(message) from error
             raise
 
-    def _judged(self, source: RecordSource, frame: DataFrame) -> DataFrame:
-        judged = self._judged_as_they_say(source, frame)
+    def _take(
+        self, source: RecordSource, frame: DataFrame, folder: str, key: str
+    ) -> tuple[TaskReport, int]:
+        intake = self._intake(folder, key)
+        match source.format:
+            case SourceFormat.PARQUET:
+                return intake.files(frame)
+            case SourceFormat.STORM_LOG:
+                return intake.judged(self._judged_storm_log(frame))
+        return intake.lines(frame)
+
+    def _intake(self, folder: str, key: str) -> Intake:
+        taking = TakeIn(
+            root=self.store.root,
+            folder=folder,
+            now_ms=self._now_ms(),
+            machine_types=self.machine_types,
+            types_win=self.types_win,
+        )
+        return Intake(
+            taking, self._judged_columns, self._judged_lines, self.tables.write_aside(key)
+        )
+
+    def _judged_columns(self, frame: DataFrame) -> DataFrame:
+        return self._with_types(from_columns(frame, self.machine_types, self._now_ms()))
+
+    def _judged_lines(self, frame: DataFrame) -> DataFrame:
+        return self._with_types(from_lines(frame, self.machine_types, self._now_ms()))
+
+    def _judged_storm_log(self, frame: DataFrame) -> DataFrame:
+        read = storm_log.read_log(frame)
+        good = self._judged_columns(read.records)
+        return good.unionByName(read.set_aside, allowMissingColumns=True)
+
+    def _with_types(self, judged: DataFrame) -> DataFrame:
         if not self.types_win:
             return judged
         known = type_of_host(self.machine_types, F.col("host"))
         return judged.withColumn("machine_type", F.coalesce(known, "machine_type"))
-
-    def _judged_as_they_say(self, source: RecordSource, frame: DataFrame) -> DataFrame:
-        match source.format:
-            case SourceFormat.PARQUET:
-                return from_columns(frame, self.machine_types, self._now_ms())
-            case SourceFormat.STORM_LOG:
-                return self._judged_storm_log(frame)
-        return from_lines(frame, self.machine_types, self._now_ms())
-
-    def _judged_storm_log(self, frame: DataFrame) -> DataFrame:
-        read = storm_log.read_log(frame)
-        good = from_columns(read.records, self.machine_types, self._now_ms())
-        return good.unionByName(read.set_aside, allowMissingColumns=True)
 
     def _now_ms(self) -> int:
         return int(self.clock() * 1000)
@@ -175,9 +197,11 @@ class Pipeline:
         self.progress("cleaning, windows, traffic")
         manifest = self.tables.compute()
         self._say_if_short(manifest)
-        read = {t: self.store.read(manifest, t) for t in _FOUND_FROM}
         self.progress("fitting costs")
-        findings = measure.find(**read)
+        summaries = Summaries.of(self.store.root, manifest)
+        sizes = summaries.sizes()
+        fits = fit_costs(self.spark, self.tables, manifest, sizes)
+        findings = measure.find(summaries, sizes, fits)
         profile = measure.profile_of(
             findings, name=name, source=self._source_note(manifest), extrapolate=self.extrapolate
         )
@@ -185,7 +209,7 @@ class Pipeline:
         if baseline is not None and profile is not None:
             drift = tuple(between_profiles(baseline, profile))
         self._write_results(manifest, findings, profile, drift)
-        return Measurement(profile, findings, self._quality(manifest, findings, read), drift)
+        return Measurement(profile, findings, self._quality(manifest, findings, summaries), drift)
 
     def _say_if_short(self, manifest: Manifest) -> None:
         """A warm-up shorter than usual is told, with the option that sets it."""
@@ -199,7 +223,7 @@ class Pipeline:
 
     def _source_note(self, manifest: Manifest) -> str:
         records = self.tables.records_in(manifest)
-        hours = sorted(manifest.parts.get("rates", {}))
+        hours = sorted(manifest.parts.get("hours", {}))
         span = f", {hours[0]}h to {hours[-1]}h UTC" if hours else ""
         return f"telemetry, {records} records{span}"
 
@@ -223,37 +247,26 @@ class Pipeline:
             "change double, confidence double, drifted boolean",
         )  # fmt: skip
         for table, content in (("profile", frame), ("drift", changed)):
-            folders = self.store.write(table, content.coalesce(1), part, by_hour=False)
+            folders = self.store.write(table, content.coalesce(1), part)
             old = manifest.parts.get(table, {})
             manifest = manifest.with_parts(table, folders, replacing=old)
         self.store.commit(manifest)
 
     def _quality(
-        self, manifest: Manifest, findings: TableFindings, read: Mapping[str, DataFrame]
+        self, manifest: Manifest, findings: TableFindings, summaries: Summaries
     ) -> Quality:
         set_aside = self.tables.set_aside(manifest)
         records = self.tables.records_in(manifest)
-        statuses = read["rates"].groupBy("status").count().collect()
-        spans = (
-            read["rates"]
-            .groupBy("topology", "run", "task")
-            .agg(
-                F.sum("window_s").alias("seen"),
-                ((F.max("time_ms") - F.min("time_ms")) / 1000 + F.first("window_s")).alias("span"),
-            )
-        )
-        covered = spans.agg(F.sum("seen").alias("seen"), F.sum("span").alias("span")).collect()[0]
-        estimated = read["traffic"].agg(F.avg(F.col("estimated").cast("int"))).collect()[0][0]
         return Quality(
             records_in=records,
             kept=records - sum(set_aside.values()),
             set_aside=set_aside,
-            windows={row["status"]: int(row["count"]) for row in statuses},
+            windows=summaries.windows_by_status(),
             costs_known=sum(not f.not_ready for f in findings.fits),
             costs_seen=len(findings.fits),
-            time_covered=min(1.0, covered["seen"] / covered["span"]) if covered["span"] else 0.0,
-            clocks_ahead_s=measure.clocks(read["rates"]),
-            traffic_estimated=float(estimated or 0.0),
+            time_covered=summaries.time_covered(),
+            clocks_ahead_s=measure.clocks(summaries),
+            traffic_estimated=summaries.share_estimated(),
         )
 
 

@@ -57,14 +57,14 @@ RECORD = _struct(SAMPLE_FIELDS)
 
 _ASIDE = _table("bytes: raw", "text: reason field file")
 
-#: Records as they came, in one pass: those that passed every check of their own by hour, the others
-#: under the hour "aside", so that both tables are written at once. Only that part has raw texts.
-SAMPLES = T.StructType([*RECORD.fields, *_ASIDE.fields, *_table("text: hour").fields])
+#: Records that passed every check, by slot, with the file they came in.
+SAMPLES = T.StructType([*RECORD.fields, *_table("text: file").fields])
 
 #: What was set aside, whole, and why.
 QUARANTINE = T.StructType([*_ASIDE.fields, *_table("text: hour").fields])
 
-#: One row per task and window, duplicates gone and totals turned into differences.
+#: One row per task and window, duplicates gone and totals turned into differences. A view: made of
+#: the samples when it is asked for.
 RATES = _table(
     "text: topology run component",
     "whole: task",
@@ -76,12 +76,6 @@ RATES = _table(
     "number: rate rate_variance out_rate bytes_per_s cpu_points worker_cpu_points",
     "number: execute_ms process_ms memory_mb worker_memory_mb queue_fill latency_ms held_back",
     "text: hour",
-)
-
-#: The same rows with what came and went by stream, from which streams and traffic are made. Not
-#: kept: it would be as large as the samples, and reading those again is quicker than writing it.
-WINDOWS = T.StructType(
-    [*RATES.fields, *_table("whole: last_task", "inputs: inputs", "outputs: outputs").fields]
 )
 
 #: Tuples in and out of a task by stream, in blocks of windows: what selectivity is made of.
@@ -197,10 +191,13 @@ HISTORY: dict[str, T.StructType] = {
     "measured_cpu": MEASURED_CPU,
 }
 
+#: What only the pipeline reads: partial sums by slot, what profiles need of an hour, and points
+#: that costs are fitted to.
+INTERNAL_TABLES = ("slots", "hours", "points")
+
 TABLES: dict[str, T.StructType] = {
     "samples": SAMPLES,
     "quarantine": QUARANTINE,
-    "rates": RATES,
     "streams": STREAMS,
     "traffic": TRAFFIC,
     "places": PLACES,

@@ -32,6 +32,8 @@ _BY_ENDING = {
     ".metrics": SourceFormat.STORM_LOG,
     ".log": SourceFormat.STORM_LOG,
 }
+#: What Spark gives of whole files.
+_WHOLE_FILES = "path string, modificationTime timestamp, length bigint, content binary"
 _COMPRESSED = (".gz", ".bz2", ".zst")
 
 
@@ -49,7 +51,8 @@ class RecordSource:
     kafka_client: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def stream(self, spark: SparkSession) -> DataFrame:
-        """An endless frame of raw records: lines (value, file) or columns (…, file)."""
+        """An endless frame of raw records: lines (value, file), or whole Parquet files (path,
+        length, content, file)."""
         if self.format is SourceFormat.KAFKA:
             records = KafkaTopic.at(self.location, self.kafka_client).stream(spark)
             place = F.concat_ws("-", F.col("topic"), F.col("partition"))
@@ -66,7 +69,8 @@ class RecordSource:
         if self.format is SourceFormat.PARQUET:
             sample = spark.read.option("recursiveFileLookup", "true").parquet(self.location)
             require_columns(sample.schema)
-            return reader.schema(sample.schema).parquet(folder).select("*", file)
+            whole = reader.format("binaryFile").schema(_WHOLE_FILES).load(folder)
+            return whole.select("path", "length", "content", file)
         return reader.text(folder).select("value", file)
 
 

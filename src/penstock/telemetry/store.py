@@ -9,8 +9,8 @@ Works wherever Spark can write (a local folder, HDFS, an object store), because 
 through Hadoop's own file systems.
 
     STORE/manifest/00000007.json      the newest commit
-    STORE/samples/part=<batch>/hour=…/….parquet
-    STORE/rates/part=<commit>/hour=…/….parquet
+    STORE/samples/part=<batch>/<slot>-….parquet
+    STORE/traffic/part=<commit>/<hour>-….parquet
     STORE/checkpoint/…                Spark's own memory of which files it has read
 """
 
@@ -32,7 +32,7 @@ from penstock.telemetry.manifest import (
     manifest_of,
     numbers,
 )
-from penstock.telemetry.schemas import TABLES
+from penstock.telemetry.schemas import INTERNAL_TABLES, TABLES
 from penstock.telemetry.writer_lock import StoreBusyError
 
 _KEPT_MANIFESTS = 3
@@ -44,6 +44,9 @@ class Store:
     def __init__(self, spark: SparkSession, root: str) -> None:
         self.spark = spark
         self.root = root.rstrip("/")
+        self._is_swept = False
+        #: What the last commits consist of.
+        self._folders: dict[int, set[str]] = {}
         jvm: Any = spark._jvm
         self._jvm: Any = jvm
         configuration = spark.sparkContext._jsc.hadoopConfiguration()  # type: ignore[attr-defined]
@@ -101,18 +104,31 @@ class Store:
         return following
 
     def _clean_up(self, manifest: Manifest) -> None:
-        """Remove old manifests, and folders that only they or a crashed run knew of."""
+        """Remove old manifests, and folders that only they or a crashed run knew of.
+
+        A reader may still be at work on the commit before: its folders stay one commit longer.
+        """
         numbers = self._manifest_numbers()
-        for number in numbers[:-_KEPT_MANIFESTS]:
+        self._folders[manifest.number] = manifest.folders
+        kept, old = numbers[-_KEPT_MANIFESTS:], numbers[:-_KEPT_MANIFESTS]
+        live = set().union(*(self._folders_of(number) for number in kept))
+        if not self._is_swept:
+            # What a run before this one has left: looked for once, for it takes a look at all.
+            self._sweep(live)
+            self._is_swept = True
+        for number in old:
+            for folder in self._folders_of(number) - live:
+                self._delete(f"{self.root}/{folder}")
             self._delete(self._manifest_name(number))
-        # A reader may still be at work on the commit before: its folders stay one commit longer.
-        live_folders = manifest.folders | self._folders_of(numbers[-_KEPT_MANIFESTS:-1])
-        for table in TABLES:
+            self._folders.pop(number, None)
+
+    def _sweep(self, live: set[str]) -> None:
+        for table in (*TABLES, *INTERNAL_TABLES):
             for part in self._children(f"{self.root}/{table}"):
                 folder = f"{table}/{part}"
-                if folder in live_folders:
+                if folder in live:
                     continue
-                inner = {k for k in live_folders if k.startswith(f"{folder}/")}
+                inner = {path for path in live if path.startswith(f"{folder}/")}
                 if not inner:
                     self._delete(f"{self.root}/{folder}")
                     continue
@@ -120,23 +136,25 @@ class Store:
                     if f"{folder}/{child}" not in inner:
                         self._delete(f"{self.root}/{folder}/{child}")
 
-    def _folders_of(self, numbers: list[int]) -> set[str]:
-        return {folder for number in numbers for folder in self._read_manifest(number).folders}
+    def _folders_of(self, number: int) -> set[str]:
+        if number not in self._folders:
+            self._folders[number] = self._read_manifest(number).folders
+        return self._folders[number]
 
     # -- tables -------------------------------------------------------------------------------
 
-    def write(self, table: str, frame: DataFrame, part: str, *, by_hour: bool) -> dict[str, str]:
-        """Write a frame with exactly its table's schema; the folders written, by hour or part."""
-        if by_hour:
-            return self.write_by("hour", table, frame, part)
+    def write(self, table: str, frame: DataFrame, part: str) -> dict[str, str]:
+        """Write a frame with exactly its table's schema; the folder written, by part."""
         folder = f"{table}/part={part}"
         self._selected(table, frame).write.mode("overwrite").parquet(f"{self.root}/{folder}")
         return {part: folder}
 
-    def write_by(self, column: str, table: str, frame: DataFrame, part: str) -> dict[str, str]:
+    def write_by(
+        self, column: str, table: str, frame: DataFrame, part: str, *, mode: str = "overwrite"
+    ) -> dict[str, str]:
         """The same with a folder for each value of a column; the folders by that value."""
         folder = f"{table}/part={part}"
-        writer = self._selected(table, frame).write.mode("overwrite").partitionBy(column)
+        writer = self._selected(table, frame).write.mode(mode).partitionBy(column)
         writer.parquet(f"{self.root}/{folder}")
         names = self._children(f"{self.root}/{folder}")
         return {
@@ -158,23 +176,23 @@ class Store:
         chosen = sorted(parts) if keys is None else [key for key in sorted(keys) if key in parts]
         if not chosen:
             return self.spark.createDataFrame([], schema)
-        # What was set aside on the way in lies beside the samples: a table may have two homes.
-        homes: dict[str, list[str]] = {}
-        for key in chosen:
-            homes.setdefault(parts[key].partition("/")[0], []).append(f"{self.root}/{parts[key]}")
-        # The folders' own names say part and hour; without the base Spark would not look there.
-        frames = [
-            self.spark.read.schema(schema)
-            .option("basePath", f"{self.root}/{home}")
-            .parquet(*folders)
-            .select(*schema.names)
-            for home, folders in sorted(homes.items())
-        ]
+        # Files have all columns in them; where folders' own names say part and hour, Spark would
+        # not look there without the base.
+        files = [f"{self.root}/{parts[key]}" for key in chosen if parts[key].endswith(".parquet")]
+        folders = [f"{self.root}/{parts[key]}" for key in chosen]
+        folders = [folder for folder in folders if not folder.endswith(".parquet")]
+        reader = self.spark.read.schema(schema)
+        frames = []
+        if files:
+            frames.append(reader.parquet(*files))
+        if folders:
+            based = reader.option("basePath", f"{self.root}/{table}").parquet(*folders)
+            frames.append(based.select(*schema.names))
         return reduce(DataFrame.unionByName, frames)
 
-    def read_part(self, table: str, part: str) -> DataFrame:
-        """What was written under a part's name, committed or not."""
-        return self.spark.read.schema(TABLES[table]).parquet(f"{self.root}/{table}/part={part}")
+    def discard(self, folder: str) -> None:
+        """Remove what a run that was cut off has left in a folder."""
+        self._delete(f"{self.root}/{folder}")
 
     # -- files --------------------------------------------------------------------------------
 

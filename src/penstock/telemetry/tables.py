@@ -1,46 +1,50 @@
-"""From records in a store to its tables, hour by hour.
+"""From records in a store to its tables, by slots of ten minutes and by hours.
 
 Two steps, each ended by one commit, both safe to repeat:
 
-- *take in*: a batch of raw records is judged and written. What is written under a batch's key
-  replaces what was there, and a batch already taken in is left alone.
-- *compute*: the tables of every hour that got new records are made anew from all of its records.
-  So it does not matter in which batches, in which order or how late the records came.
+- *take in*: a batch of raw records is judged and written by slot. What is written under a batch's
+  key replaces what was there, and a batch already taken in is left alone.
+- *compute*: partial sums of every slot that got new records are made anew from all its records,
+  and the tables of its hour from the partial sums of all its slots. So it does not matter in which
+  batches, in which order or how late the records came.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
+import pyarrow as pa
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
-from penstock.model.telemetry import Counters
-from penstock.telemetry import traffic, usage
-from penstock.telemetry.clean import (
-    Settings,
-    differences,
-    doubtful,
-    fitting_warm_up_s,
-    repeated_keys,
-    set_aside,
-    without_repeats,
-)
+from penstock.model.telemetry import SAMPLE_FIELDS
+from penstock.telemetry.manifest import Manifest
+from penstock.telemetry.schemas import TABLES
 from penstock.telemetry.selection import Selection
-from penstock.telemetry.store import Manifest, Store
-from penstock.telemetry.streams import stream_blocks
-from penstock.telemetry.windows import merged, rates
+from penstock.telemetry.settings import Settings, fitting_warm_up_s
+from penstock.telemetry.slots.hour_task import REPEATED, HourReport, HourTask, HourWork
+from penstock.telemetry.slots.keys import hour_of, shifted, slot_of
+from penstock.telemetry.slots.samples import ChosenRecords, WindowSettings
+from penstock.telemetry.slots.sums import SampleSizes
+from penstock.telemetry.slots.take_in import TaskReport
+from penstock.telemetry.store import Store
 
-#: Where records go that failed a check: beside the hours, in the same write.
+#: Where records go that failed a check: beside the hours.
 ASIDE = "aside"
-_HOUR = "yyyy-MM-dd-HH"
-_HOUR_PYTHON = "%Y-%m-%d-%H"
-#: Fewer repeated keys than this are sent to every executor instead of sorting all samples.
-_MOST_BROADCAST = 2_000_000
+#: Partial sums by slot; what profiles need of each hour; points of fits. Only the pipeline reads
+#: them.
+SLOTS, HOURS, POINTS = "slots", "hours", "points"
+_HOUR_TABLES = ("streams", "traffic", "places", "workers", "utilisation")
+#: Batches of one stream whose keys are remembered: Spark only ever brings back the last.
+_REMEMBERED = 20
+
+#: Takes a batch into the folder given: a report, and how many records were set aside.
+TakeBatch = Callable[[str], tuple[TaskReport, int]]
 
 
 @dataclass
@@ -51,75 +55,78 @@ class Tables:
     settings: Settings = field(default_factory=Settings)
     #: Records that count; all of them without.
     only: Selection | None = None
-    _held: list[DataFrame] = field(default_factory=list)
 
     # -- take in ------------------------------------------------------------------------------
 
     def is_taken_in(self, key: str) -> bool:
         return key in self.store.manifest().facts.get("batches", {})
 
-    def take_in(self, judged: DataFrame, key: str) -> None:
-        """Write a batch of judged records; known or not, it is in the store once afterwards."""
-        manifest = self.store.manifest()
-        if key in manifest.facts.get("batches", {}):
+    def take_in(self, key: str, take: TakeBatch) -> None:
+        """Take in a batch; known or not, it is in the store once afterwards."""
+        if self.is_taken_in(key):
             return
-        hour = F.date_format(F.timestamp_millis("time_ms"), _HOUR)
-        accepted = F.col("reason").isNull()
-        frame = judged.withColumn("hour", F.when(accepted, hour).otherwise(ASIDE))
-        folders = self.store.write("samples", frame, key, by_hour=True)
-        hours = sorted(h for h in folders if h != ASIDE)
-        samples = {f"{h}/{key}": folders[h] for h in hours}
+        self.store.discard(f"quarantine/part={key}")
+        report, aside = take(f"samples/part={key}")
+        manifest = self.store.manifest()
+        samples = {
+            f"{slot}/{key}/{number:05d}": path for number, (slot, path) in enumerate(report.files)
+        }
         updated = manifest.with_parts("samples", samples)
-        if ASIDE in folders:
-            updated = updated.with_parts("quarantine", {f"{ASIDE}/{key}": folders[ASIDE]})
-        written = self.store.read_part("samples", key)
-        is_total = F.col("counters") == Counters.TOTAL.value
-        uptime = F.when(F.col("reason").isNull(), F.col("uptime_s"))
-        counts = written.agg(
-            F.count("*"), F.count("reason"), F.count_if(is_total), F.min(uptime), F.max(uptime)
-        )
-        records, aside, totals, first, longest = counts.collect()[0]
-        facts = manifest.facts
-        uptimes_s = [s for s in (*facts.get("uptimes_s", []), first, longest) if s is not None]
-        self.store.commit(
-            updated.with_facts(
-                pending=sorted({*facts.get("pending", []), *hours}),
-                batches={**facts.get("batches", {}), key: {"records": records, "aside": aside}},
-                totals=bool(facts.get("totals") or totals),
-                uptimes_s=[min(uptimes_s), max(uptimes_s)] if uptimes_s else [],
-            )
-        )
+        if aside:
+            folder = f"quarantine/part={key}/hour={ASIDE}"
+            updated = updated.with_parts("quarantine", {f"{ASIDE}/{key}": folder})
+        self.store.commit(updated.with_facts(**_with_report(manifest.facts, report, aside, key)))
+
+    def write_aside(self, key: str) -> Callable[[DataFrame], int]:
+        """Writes records that were set aside on the way in, and says how many."""
+
+        def write(aside: DataFrame) -> int:
+            number = aside.count()
+            if number:
+                whole = aside.withColumn("hour", F.lit(ASIDE))
+                self.store.write_by("hour", "quarantine", whole, key, mode="append")
+            return number
+
+        return write
 
     # -- compute ------------------------------------------------------------------------------
 
     def compute(self) -> Manifest:
         """Bring the tables up to date with the records taken in."""
         manifest = self.store.manifest()
-        pending = self._hours_to_compute(manifest)
+        pending = self._slots_to_compute(manifest)
         if not pending:
             return manifest
-        part = f"{manifest.number + 1:08d}"
+        settings = self.window_settings(manifest)
+        work = self._work(manifest, pending, settings)
+        task = HourTask(
+            settings=settings,
+            part=f"{manifest.number + 1:08d}",
+            sizes=_least_sizes(manifest),
+            schemas={name: to_arrow_schema(TABLES[name]) for name in _HOUR_TABLES},
+        )
+        computed = _run_hours(self.store, task, work)
         try:
-            windows, aside = self._cleaned(manifest, pending)
-            frames = {
-                "rates": windows,
-                "streams": stream_blocks(windows),
-                "traffic": traffic.instance_traffic(windows),
-                "quarantine": aside,
-            }
-            updated = self._write(manifest, frames, part, pending)
+            texts = computed.where("report is not null").select("report").collect()
+            reports = [HourReport(**json.loads(row["report"])) for row in texts]
+            updated = _with_hours(manifest, reports)
+            updated = self._with_repeats(updated, computed, reports, task.part)
         finally:
-            for frame in self._held:
-                frame.unpersist()
-            self._held.clear()
-        computed = self.store.read(updated, "rates", pending)
-        updated = self._write(updated, {"workers": usage.worker_minutes(computed)}, part, pending)
-        pairs = self.store.read(updated, "traffic", pending)
-        updated = self._write(updated, {"places": traffic.place_traffic(pairs)}, part, pending)
-        workers = self.store.read(updated, "workers", pending)
-        updated = self._write(updated, {"utilisation": usage.utilisation(workers)}, part, pending)
+            computed.unpersist()
         facts = {"pending": [], "warm_up_s": self.warm_up_s(manifest)}
         return self.store.commit(updated.with_facts(**facts))
+
+    def window_settings(self, manifest: Manifest) -> WindowSettings:
+        chosen = self.only
+        return WindowSettings(
+            root=self.store.root,
+            warm_up_s=self.warm_up_s(manifest),
+            window_s=self.settings.window_s,
+            totals=bool(manifest.facts.get("totals")),
+            only=None
+            if chosen is None
+            else ChosenRecords(chosen.topologies, frozenset(chosen.hosts), chosen.since_ms),
+        )
 
     def warm_up_s(self, manifest: Manifest) -> float:
         """Seconds of a worker that are left out: as set, or as fits what the store has seen."""
@@ -127,85 +134,144 @@ class Tables:
             return self.settings.warm_up_s
         return fitting_warm_up_s(*(manifest.facts.get("uptimes_s") or [None, None]))
 
-    def _write(
-        self,
-        manifest: Manifest,
-        frames: Mapping[str, DataFrame | None],
-        part: str,
-        hours: list[str],
-    ) -> Manifest:
-        """Write frames as the new content of these hours; nothing for none."""
-        for table, frame in frames.items():
-            folders = {}
-            if frame is not None:
-                folders = self.store.write(table, frame, part, by_hour=True)
-            manifest = manifest.with_parts(table, folders, replacing=hours)
-        return manifest
+    def samples_by_slot(self, manifest: Manifest) -> dict[str, list[str]]:
+        """Files of each slot, in an order that no batch changes."""
+        slots: dict[str, list[str]] = {}
+        for key, path in sorted(manifest.parts.get("samples", {}).items()):
+            slots.setdefault(slot_of(key), []).append(path)
+        return slots
 
-    def _cleaned(self, manifest: Manifest, hours: list[str]) -> tuple[DataFrame, DataFrame | None]:
-        """Windows of these hours without repeats, and the repeats, if any."""
-        samples = self._samples(manifest, hours)
-        if self.only is not None:
-            samples = self.only.of(samples)
-        own = F.col("hour").isin(hours)
-        totals = bool(manifest.facts.get("totals"))
-        repeated = self._hold(repeated_keys(samples))
-        count = repeated.limit(_MOST_BROADCAST + 1).count()
-        aside, unique_samples = None, samples
-        if count:
-            keys = F.broadcast(repeated) if count <= _MOST_BROADCAST else repeated
-            judged = self._hold(doubtful(samples, keys))
-            unique_samples = without_repeats(samples, keys, judged)
-            aside = set_aside(judged).where(own)
-        settings = replace(self.settings, warm_up_s=self.warm_up_s(manifest))
-        windows = merged(differences(unique_samples, settings, totals=totals), settings)
-        counted = rates(windows).where(own)
-        # Differences of totals take a sort; windows of their own are quickly read again.
-        return self._hold(counted) if totals else counted, aside
-
-    def _hold(self, frame: DataFrame) -> DataFrame:
-        """Keep a frame that is used several times until the hours are computed."""
-        self._held.append(frame.persist(StorageLevel.MEMORY_AND_DISK))
-        return frame
-
-    def _samples(self, manifest: Manifest, hours: list[str]) -> DataFrame:
-        """Records of these hours, and of the hours before where totals need a predecessor."""
-        own = self.store.read(manifest, "samples", self._sample_keys(manifest, hours))
-        before = sorted({_shifted(hour, -1) for hour in hours} - set(hours))
-        earlier = self._sample_keys(manifest, before)
-        if not earlier or not manifest.facts.get("totals"):
-            return own
-        totals = F.col("counters") == Counters.TOTAL.value
-        return own.unionByName(self.store.read(manifest, "samples", earlier).where(totals))
-
-    def _hours_to_compute(self, manifest: Manifest) -> list[str]:
+    def _slots_to_compute(self, manifest: Manifest) -> list[str]:
         pending = set(manifest.facts.get("pending", []))
-        present = {key.partition("/")[0] for key in manifest.parts.get("samples", {})}
+        present = {slot_of(key) for key in manifest.parts.get("samples", {})}
         warm_up_s = self.warm_up_s(manifest)
         if manifest.facts.get("warm_up_s", warm_up_s) != warm_up_s:
-            return sorted(present)  # what hours before this one left out is not what is now
-        if pending and manifest.facts.get("totals"):
-            # A total is a difference to the one before: the hour after depends on it too.
-            pending |= {_shifted(hour, 1) for hour in pending} & present
-        return sorted(pending)
+            return sorted(present)  # what slots before this one left out is not what is now
+        if pending and self.window_settings(manifest).needs_hours:
+            hours = {hour_of(slot) for slot in pending}
+            if manifest.facts.get("totals"):
+                # A total is a difference to the one before: the hour after depends on it too.
+                hours |= {shifted(hour, 1) for hour in hours}
+            return sorted(slot for slot in present if hour_of(slot) in hours)
+        return sorted(pending & present)
 
-    def _sample_keys(self, manifest: Manifest, hours: Iterable[str]) -> list[str]:
-        in_scope = set(hours)
-        return [k for k in manifest.parts.get("samples", {}) if k.partition("/")[0] in in_scope]
+    def _work(
+        self, manifest: Manifest, pending: Iterable[str], settings: WindowSettings
+    ) -> list[HourWork]:
+        samples, partials = self.samples_by_slot(manifest), manifest.parts.get(SLOTS, {})
+        by_hour: dict[str, list[str]] = {}
+        for slot in pending:
+            by_hour.setdefault(hour_of(slot), []).append(slot)
+        return [
+            HourWork(
+                hour=hour,
+                slots={slot: samples[slot] for slot in slots},
+                earlier=paths_of_hour(samples, shifted(hour, -1)) if settings.totals else [],
+                stored={s: p for s, p in partials.items() if hour_of(s) == hour and s not in slots},
+                points=manifest.parts.get(POINTS, {}).get(hour, ""),
+            )
+            for hour, slots in sorted(by_hour.items())
+        ]
+
+    def _with_repeats(
+        self, manifest: Manifest, computed: DataFrame, reports: Iterable[HourReport], part: str
+    ) -> Manifest:
+        """Quarantine of repeated records in place of that of these hours before."""
+        known = list(reports)
+        gone = [report.hour for report in known]
+        folders: dict[str, str] = {}
+        if any(report.repeats for report in known):
+            names = [f.name for f in SAMPLE_FIELDS]
+            aside = computed.where("reason is not null").select(
+                F.to_json(F.struct(*names)).cast("binary").alias("raw"),
+                "reason",
+                F.lit("").alias("field"),
+                "file",
+                "hour",
+            )
+            folders = self.store.write_by("hour", "quarantine", aside, part)
+        return manifest.with_parts("quarantine", folders, replacing=gone)
 
     # -- facts --------------------------------------------------------------------------------
 
     def set_aside(self, manifest: Manifest) -> dict[str, int]:
         """Records set aside, by reason."""
+        if not manifest.parts.get("quarantine"):
+            return {}
         quarantine = self.store.read(manifest, "quarantine")
         rows = quarantine.groupBy("reason").count().collect()
         return {str(row["reason"]): int(row["count"]) for row in rows}
 
     def records_in(self, manifest: Manifest) -> int:
-        batches: dict[str, Any] = manifest.facts.get("batches", {})
-        return sum(int(batch["records"]) for batch in batches.values())
+        return int(manifest.facts.get("records", 0))
 
 
-def _shifted(hour: str, by: int) -> str:
-    moment = datetime.strptime(hour, _HOUR_PYTHON).replace(tzinfo=UTC)
-    return (moment + timedelta(hours=by)).strftime(_HOUR_PYTHON)
+def paths_of_hour(samples: Mapping[str, list[str]], hour: str) -> list[str]:
+    return [p for slot, paths in sorted(samples.items()) if hour_of(slot) == hour for p in paths]
+
+
+def _run_hours(store: Store, task: HourTask, work: list[HourWork]) -> DataFrame:
+    texts = [json.dumps(asdict(hour)) for hour in work]
+
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
+        for batch in batches:
+            ids = batch.column("id").to_pylist()
+            yield from task.run([pa.record_batch([pa.array([texts[n] for n in ids])], ["work"])])
+
+    numbers = store.spark.range(0, len(texts), 1, len(texts))
+    frame = numbers.mapInArrow(run, from_arrow_schema(REPEATED))
+    return frame.persist(StorageLevel.MEMORY_AND_DISK)
+
+
+def _with_hours(manifest: Manifest, reports: Iterable[HourReport]) -> Manifest:
+    for report in sorted(reports, key=lambda report: report.hour):
+        for table, path in report.tables.items():
+            manifest = manifest.with_parts(table, {report.hour: path})
+        manifest = manifest.with_parts(SLOTS, dict.fromkeys(report.slots, report.partials))
+        manifest = manifest.with_parts(HOURS, {report.hour: report.summaries})
+        manifest = manifest.with_parts(POINTS, {report.hour: report.points})
+    return manifest
+
+
+def _with_report(
+    facts: Mapping[str, Any], report: TaskReport, aside: int, key: str
+) -> dict[str, Any]:
+    """Facts after a batch."""
+    records = report.records + aside
+    batches = {**facts.get("batches", {}), key: {"records": records, "aside": aside}}
+    uptimes_s = [*facts.get("uptimes_s", []), *report.uptimes_s]
+    groups = {tuple(names): n for *names, n in facts.get("groups", [])}
+    for *names, number in report.groups:
+        groups[tuple(names)] = groups.get(tuple(names), 0) + number
+    workers = dict(facts.get("workers", []))
+    for kind, number in report.workers:
+        workers[kind] = workers.get(kind, 0) + number
+    slots = {slot for slot, _ in report.files}
+    return {
+        "pending": sorted({*facts.get("pending", []), *slots}),
+        "batches": _recent(batches),
+        "records": int(facts.get("records", 0)) + records,
+        "totals": bool(facts.get("totals") or report.totals),
+        "uptimes_s": [min(uptimes_s), max(uptimes_s)] if uptimes_s else [],
+        "groups": [[*names, number] for names, number in sorted(groups.items())],
+        "workers": sorted(workers.items()),
+    }
+
+
+def _recent(batches: Mapping[str, Any]) -> dict[str, Any]:
+    """The last batches of each stream, and all that have a name of their own."""
+    streams: dict[str, list[str]] = {}
+    for key in sorted(batches):
+        stream, dash, _ = key.rpartition("-")
+        streams.setdefault(stream if dash else key, []).append(key)
+    kept = {key for keys in streams.values() for key in keys[-_REMEMBERED:]}
+    return {key: value for key, value in batches.items() if key in kept}
+
+
+def _least_sizes(manifest: Manifest) -> SampleSizes:
+    """At least so many windows there will be: repeats and warm-ups are hardly half of them."""
+    facts = manifest.facts
+    return SampleSizes(
+        groups={(t, c, m): n // 2 for t, c, m, n in facts.get("groups", [])},
+        workers={kind: n // 2 for kind, n in facts.get("workers", [])},
+    )

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from penstock.engines.spark.session import spark_session
 from penstock.model.profile import Profile
-from penstock.telemetry.clean import Settings
 from penstock.telemetry.pipeline import build_profile
+from penstock.telemetry.settings import Settings
 from penstock.telemetry.source import open_source
 
 

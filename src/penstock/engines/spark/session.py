@@ -47,6 +47,14 @@ exec {{java}} "$@"
 #: Checking a record takes more code than Java compiles by itself; interpreted, it crawls.
 _JAVA_OPTIONS = "-Duser.timezone=UTC -XX:-DontCompileHugeMethods"
 _SHORT_JAVA_OPTIONS = "-Duser.timezone=UTC -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+#: Python workers keep the memory they free: the next batch needs as much, and getting pages from
+#: the system anew costs more than reading a file.
+_KEEP_MEMORY = {
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
+    "MALLOC_MMAP_THRESHOLD_": "33554432",
+    "MALLOC_TRIM_THRESHOLD_": "1073741824",
+    "MALLOC_TOP_PAD_": "16777216",
+}
 #: What Spark calls its secret among Hadoop's credentials.
 _SECRET_IN_JAVA = "sparkCookie"
 #: What the extra ``spark`` brings.
@@ -103,6 +111,8 @@ def spark_session(
         if not {"", str(Path.cwd())} & set(sys.path):
             # Workers look for modules where we do: not in the current folder, which is anybody's.
             os.environ.setdefault("PYTHONSAFEPATH", "1")
+        for name, value in _KEEP_MEMORY.items():
+            os.environ.setdefault(name, value)
         log4j = Path(scratch) / "log4j2.properties"
         log4j.write_text(LOG4J)
         java = _SHORT_JAVA_OPTIONS if short else _JAVA_OPTIONS
@@ -164,6 +174,7 @@ def _defaults(
         "spark.driver.memory": driver_memory,
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{log4j} {java}",
         "spark.executor.extraJavaOptions": java,
+        **{f"spark.executorEnv.{name}": value for name, value in _KEEP_MEMORY.items()},
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.warehouse.dir": f"{scratch}/warehouse",
         "spark.sql.execution.arrow.pyspark.enabled": "true",

@@ -32,6 +32,8 @@ def fit_groups(
     points: Points, group: IntVector, keys: Sequence[GroupKey], samples: Sequence[int]
 ) -> list[CostFit]:
     """The fit of every group. Points come in any order, ``group`` says whose each is."""
+    if not keys:
+        return []
     fits: list[CostFit | None] = [None] * len(keys)
     for numbers, chosen in _batches(group, len(keys)):
         local = np.searchsorted(numbers, group[chosen])

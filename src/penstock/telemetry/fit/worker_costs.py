@@ -11,29 +11,23 @@ work than it can do.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
-from penstock.model.arrays import FloatVector
+from penstock.model.arrays import BoolVector, FloatVector
 from penstock.model.cpu_form import FormKind
 from penstock.model.profile import WorkerCost
-from penstock.telemetry import usage
 from penstock.telemetry.findings import CostFit
-from penstock.telemetry.fit import costs
 from penstock.telemetry.fit.extrapolate import Estimate, estimate_missing
-from penstock.telemetry.fit.group_fit import refused_points
+from penstock.telemetry.fit.group_fit import fit_groups, refused_points
 from penstock.telemetry.fit.points import GroupedPoints, Points, point_order
 from penstock.telemetry.fit.regression import fit
 from penstock.telemetry.fit.rounding import rounded
-from penstock.telemetry.traffic import worker_crossings
 
-if TYPE_CHECKING:
-    import pandas as pd
-
+#: What a worker is called among the components.
+WORKER = "(worker)"
 _FEWEST_MINUTES = 3
 #: A cost per tuple counts when it is surely there.
 _SURE_SIGMAS = 3.0
@@ -45,28 +39,55 @@ _MEDIAN_FACTOR = 1.2533
 _FEWEST_CONTRAST = 0.1
 
 
+@dataclass(frozen=True)
+class WorkerWindows:
+    """A sample of windows of worker processes: what they used beside their tasks."""
+
+    points: Points
+    #: Machine type of each window.
+    kind: Sequence[str]
+    #: Tuples/s that entered or left; NaN where it is not known.
+    crossing: FloatVector
+
+    def where(self, chosen: BoolVector) -> WorkerWindows:
+        kinds = [kind for kind, is_chosen in zip(self.kind, chosen, strict=True) if is_chosen]
+        return WorkerWindows(self.points.where(chosen), kinds, self.crossing[chosen])
+
+    def of(self, kind: str) -> WorkerWindows:
+        return self.where(np.array([one == kind for one in self.kind], dtype=bool))
+
+    def without(self, cost: Mapping[str, Estimate], per: FloatVector) -> WorkerWindows:
+        """Less what so many of a thing cost on each machine type."""
+        each = np.array([cost[k].value if k in cost else 0.0 for k in self.kind])
+        spent = np.where(np.isnan(per), 0.0, each * per)
+        return replace(self, points=replace(self.points, cpu=self.points.cpu - spent))
+
+
 def worker_costs(
-    rates: DataFrame, traffic: DataFrame, workers: DataFrame, components: Sequence[CostFit]
+    windows: WorkerWindows,
+    moments: Mapping[str, int],
+    own_cpu: Mapping[str, tuple[Sequence[float], int]],
+    components: Sequence[CostFit],
 ) -> list[WorkerCost]:
-    """By machine type, if enough was seen of one: a line if tuples cost workers anything."""
-    overheads = usage.worker_overheads(workers).collect()
+    """By machine type, if enough was seen of one: a line if tuples cost workers anything.
+
+    ``moments`` says of how many the windows are a sample; ``own_cpu`` has quartiles of what
+    processes used beside their tasks in a minute, and of how many minutes.
+    """
     # One type seen for long enough is enough: the others' then say how sure they are, and with none
     # at all they would look cheaper.
-    if max((row["minutes"] for row in overheads), default=0) < _FEWEST_MINUTES:
+    if max((minutes for _, minutes in own_cpu.values()), default=0) < _FEWEST_MINUTES:
         return []
-    costs_of = {
-        row["machine_type"]: _usual(row["machine_type"], row["quartiles"], row["minutes"])
-        for row in overheads
-    }
-    usage_windows = usage.worker_windows(rates, worker_crossings(traffic))
-    windows = usage_windows.where(F.col("machine_type").isin(sorted(costs_of)))
+    costs_of = {kind: _usual(kind, *known) for kind, known in own_cpu.items()}
+    windows = windows.where(np.array([kind in costs_of for kind in windows.kind], dtype=bool))
     remote = _filled_in(_sure_crossings(windows), components, costs_of)
-    windows = _without(windows, remote, "crossing")
-    lines = _sure_lines(windows)
+    windows = windows.without(remote, windows.crossing)
+    lines = _sure_lines(windows, moments)
     costs_of |= {kind: _line(fit) for kind, fit in lines.items()}
     sure = {kind: Estimate(f.e, f.e_error) for kind, f in lines.items()}
     slopes = dict.fromkeys(remote, Estimate(0.0, 0.0)) | _filled_in(sure, components, costs_of)
-    costs_of |= _supposed(windows, {k: slope for k, slope in slopes.items() if k not in lines})
+    supposed = {kind: slope for kind, slope in slopes.items() if kind not in lines}
+    costs_of |= _supposed(windows, moments, supposed)
     return [_with_crossings(costs_of[kind], remote.get(kind)) for kind in sorted(costs_of)]
 
 
@@ -79,8 +100,8 @@ def _filled_in(
         for f in components
         if not f.not_ready
     }
-    known |= {(usage.WORKER, kind): (cost.value, cost.error) for kind, cost in sure.items()}
-    missing = [(usage.WORKER, kind) for kind in sorted(kinds) if kind not in sure]
+    known |= {(WORKER, kind): (cost.value, cost.error) for kind, cost in sure.items()}
+    missing = [(WORKER, kind) for kind in sorted(kinds) if kind not in sure]
     supposed = estimate_missing(known, missing)
     return dict(sure) | {kind: cost for (_, kind), cost in supposed.items()}
 
@@ -88,28 +109,15 @@ def _filled_in(
 # -- tuples that enter or leave ------------------------------------------------------------------
 
 
-def _sure_crossings(windows: DataFrame) -> dict[str, Estimate]:
+def _sure_crossings(windows: WorkerWindows) -> dict[str, Estimate]:
     """What a tuple costs that enters or leaves, on the types where that shows."""
-    known = windows.where("crossing is not null")
-    rows = (
-        costs.sampled(known, _counted(known))
-        .groupBy("machine_type")
-        .applyInPandas(_fit_crossings, "machine_type string, value double, error double")
-        .collect()
-    )
-    return {
-        row["machine_type"]: Estimate(row["value"], row["error"])
-        for row in rows
-        if row["value"] > _SURE_SIGMAS * row["error"]
+    known = windows.where(~np.isnan(windows.crossing))
+    estimates = {
+        kind: crossing_cost(own.points, own.crossing)
+        for kind in sorted(set(known.kind))
+        for own in [known.of(kind)]
     }
-
-
-def _fit_crossings(frame: pd.DataFrame) -> pd.DataFrame:
-    import pandas as pd
-
-    estimate = crossing_cost(costs.points_of(frame), frame["crossing"].to_numpy(np.float64))
-    kind = str(frame["machine_type"].iloc[0])
-    return pd.DataFrame([{"machine_type": kind, "value": estimate.value, "error": estimate.error}])
+    return {kind: e for kind, e in estimates.items() if e.value > _SURE_SIGMAS * e.error}
 
 
 def crossing_cost(points: Points, crossing: FloatVector) -> Estimate:
@@ -137,19 +145,6 @@ def crossing_cost(points: Points, crossing: FloatVector) -> Estimate:
     return Estimate(float(alone.coefficients[0, 0]), max(float(alone.errors[0, 0]), remote_error))
 
 
-def _without(windows: DataFrame, cost: Mapping[str, Estimate], per: str) -> DataFrame:
-    """The windows less what so many of a thing cost on each machine type."""
-    if not cost:
-        return windows
-    known_costs = windows.sparkSession.createDataFrame(
-        [(kind, estimate.value) for kind, estimate in sorted(cost.items())],
-        "machine_type string, cost double",
-    )
-    rest = F.col("cpu_points") - F.coalesce(F.col("cost") * F.col(per), F.lit(0.0))
-    joined = windows.join(F.broadcast(known_costs), "machine_type", "left")
-    return joined.withColumn("cpu_points", rest).drop("cost")
-
-
 def _with_crossings(cost: WorkerCost, remote: Estimate | None) -> WorkerCost:
     if remote is None:
         return cost
@@ -159,9 +154,13 @@ def _with_crossings(cost: WorkerCost, remote: Estimate | None) -> WorkerCost:
 # -- every tuple ---------------------------------------------------------------------------------
 
 
-def _sure_lines(windows: DataFrame) -> dict[str, CostFit]:
-    fitted = costs.fits(costs.sampled(windows, _counted(windows))).collect()
-    fits = (costs.fit_of(row.asDict()) for row in fitted)
+def _sure_lines(windows: WorkerWindows, moments: Mapping[str, int]) -> dict[str, CostFit]:
+    kinds = sorted(set(windows.kind))
+    if not kinds:
+        return {}
+    group = np.searchsorted(kinds, list(windows.kind))
+    keys = [("", WORKER, kind) for kind in kinds]
+    fits = fit_groups(windows.points, group, keys, [moments[kind] for kind in kinds])
     return {
         f.machine_type: f
         for f in fits
@@ -169,27 +168,18 @@ def _sure_lines(windows: DataFrame) -> dict[str, CostFit]:
     }
 
 
-def _counted(windows: DataFrame) -> DataFrame:
-    return windows.groupBy(*costs.GROUP).agg(F.count("*").alias("samples"))
-
-
-def _supposed(windows: DataFrame, slopes: Mapping[str, Estimate]) -> dict[str, WorkerCost]:
+def _supposed(
+    windows: WorkerWindows, moments: Mapping[str, int], slopes: Mapping[str, Estimate]
+) -> dict[str, WorkerCost]:
     """Workers with a given slope; the rest of what they used is their fixed cost."""
-    if not slopes:
-        return {}
-    rows = (
-        _without(windows, slopes, "rate")
-        .where(F.col("machine_type").isin(sorted(slopes)))
-        .groupBy("machine_type")
-        .agg(usage.quartiles(F.col("cpu_points")).alias("quartiles"), F.count("*").alias("windows"))
-        .collect()
-    )
-    return {
-        row["machine_type"]: _usual(
-            row["machine_type"], row["quartiles"], row["windows"], slopes[row["machine_type"]]
-        )
-        for row in rows
-    }
+    rest = windows.without(slopes, windows.points.rate)
+    costs = {}
+    for kind, slope in sorted(slopes.items()):
+        cpu = np.sort(rest.of(kind).points.cpu)
+        if len(cpu):
+            ranks = [int(np.ceil(share * len(cpu))) - 1 for share in (0.25, 0.5, 0.75)]
+            costs[kind] = _usual(kind, cpu[ranks].tolist(), moments[kind], slope)
+    return costs
 
 
 def _usual(

@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 
 from penstock.change.history import Receipt, WhatRan, ends_ms
 from penstock.model.plan import Plan
-from penstock.telemetry.clean import USED
+from penstock.telemetry.slots.counts import STATUSES, USED
 
 #: A stretch has so many windows, so that all tasks report in it.
 _WINDOWS = 3
@@ -69,7 +69,7 @@ def _windows(
     begins = F.col("time_ms") - F.col("window_s") * 1000
     inside = (begins >= F.col("began_ms")) & (F.col("time_ms") <= F.col("ends_ms"))
     windows = (
-        rates.where(F.col("status") == USED)
+        rates.where(F.col("status") == STATUSES[USED])
         .join(F.broadcast(span), ["topology", "run"])
         .where(inside)
         .join(F.broadcast(own), ["id", "topology", "component"])

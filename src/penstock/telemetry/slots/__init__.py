@@ -1,0 +1,1 @@
+"""Records and tables by slots of ten minutes, as columns of numbers. No Spark in here."""

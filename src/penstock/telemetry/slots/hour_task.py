@@ -1,0 +1,245 @@
+"""All of an hour that has new records: partial sums of its new slots, and its tables anew.
+
+One task of Spark computes one hour. It reads each new slot's samples once, adds what earlier
+commits know of the other slots, writes files and says which they are.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.telemetry.arrow_record import record_schema
+from penstock.telemetry.reasons import Reason
+from penstock.telemetry.slots.bundles import read_bundle, write_bundle
+from penstock.telemetry.slots.columns import (
+    Columns,
+    Vocabulary,
+    from_arrow,
+    joined,
+    length,
+    rows_of,
+    to_arrow,
+)
+from penstock.telemetry.slots.files import StoreFiles
+from penstock.telemetry.slots.fit_points import write_points
+from penstock.telemetry.slots.hours import SUMMARIES, hour_summaries, hour_tables
+from penstock.telemetry.slots.keys import SLOT_MS, hour_start, slot_name, slot_numbers
+from penstock.telemetry.slots.partial_tables import PARTIAL_TABLES
+from penstock.telemetry.slots.samples import (
+    SlotSamples,
+    WindowSettings,
+    read_samples,
+    unique_records,
+    windows_of_records,
+)
+from penstock.telemetry.slots.sums import SampleSizes, partial_sums
+from penstock.telemetry.slots.windows import SlotWindows
+
+#: Partial tables that a file of their own has, laid out for the fit.
+_POINTS = "points"
+_TABLES = ("streams", "traffic", "places", "workers", "utilisation")
+
+
+@dataclass(frozen=True)
+class HourWork:
+    """An hour and the files it is computed from."""
+
+    hour: str
+    #: Samples of the slots that are computed.
+    slots: dict[str, list[str]]
+    #: Samples of the hour before, where totals need them.
+    earlier: list[str] = field(default_factory=list)
+    #: Partial sums of the other slots, and points of the fit: as they are in the store.
+    stored: dict[str, str] = field(default_factory=dict)
+    points: str = ""
+
+
+@dataclass(frozen=True)
+class HourReport:
+    """Files that one hour's task has written."""
+
+    hour: str
+    slots: list[str]
+    partials: str
+    summaries: str
+    points: str
+    tables: dict[str, str]
+    records: int
+    repeats: int
+
+
+@dataclass(frozen=True)
+class HourTask:
+    """Computes hours, on an executor."""
+
+    settings: WindowSettings
+    #: Folder below each table's for what this commit writes.
+    part: str
+    sizes: SampleSizes
+    #: Schemas of the tables.
+    schemas: Mapping[str, pa.Schema]
+
+    def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """From hours' work (as JSON, column work) to repeated records, and reports."""
+        for batch in batches:
+            for text in batch.column("work").to_pylist():
+                yield from self._hour(HourWork(**json.loads(text)))
+
+    def _hour(self, work: HourWork) -> Iterator[pa.RecordBatch]:
+        vocabulary = Vocabulary()
+        parts: list[dict[str, Columns]] = []
+        records = repeats = 0
+        for samples, windows in self._windows(work, vocabulary):
+            records += len(samples.records)
+            repeats += len(samples.repeats.rows)
+            yield from _repeats(samples, work.hour)
+            parts += self._partials(samples, windows, vocabulary)
+        yield _report(self._write(work, parts, vocabulary, records, repeats))
+
+    def _windows(
+        self, work: HourWork, vocabulary: Vocabulary
+    ) -> Iterator[tuple[SlotSamples, SlotWindows]]:
+        """Of one slot after the other; of the hour as a whole where slots hang together."""
+        settings, start = self.settings, hour_start(work.hour)
+        if not settings.needs_hours:
+            for paths in work.slots.values():
+                samples = read_samples(settings, paths, vocabulary)
+                records = unique_records(samples)
+                yield samples, windows_of_records(settings, records, vocabulary, start)
+            return
+        own = read_samples(
+            settings, [p for paths in work.slots.values() for p in paths], vocabulary
+        )
+        records = unique_records(own)
+        if work.earlier:
+            before = unique_records(read_samples(settings, work.earlier, vocabulary))
+            records = pa.concat_tables([before, records]).unify_dictionaries().combine_chunks()
+        yield own, windows_of_records(settings, records, vocabulary, start)
+
+    def _partials(
+        self, samples: SlotSamples, windows: SlotWindows, vocabulary: Vocabulary
+    ) -> Iterator[dict[str, Columns]]:
+        slots = slot_numbers(windows.time_ms)
+        for slot in np.unique(slots):
+            own = (
+                windows
+                if slots[0] == slots[-1] == slot and np.all(slots == slot)
+                else (windows.where(slots == slot))
+            )
+            partial = partial_sums(own, vocabulary, self.sizes)
+            partial["dropped"] = _dropped_in(samples, int(slot))
+            name = vocabulary.number(slot_name(int(slot)))
+            for table in partial.values():
+                table["slot"] = np.full(length(table), name)
+            yield partial
+
+    def _write(
+        self,
+        work: HourWork,
+        computed: Sequence[dict[str, Columns]],
+        vocabulary: Vocabulary,
+        records: int,
+        repeats: int,
+    ) -> HourReport:
+        root, hour = self.settings.root, work.hour
+        fresh = _joined(computed)
+        partials = {
+            name: to_arrow(fresh[name], schema, vocabulary)
+            for name, schema in PARTIAL_TABLES.items()
+            if name != _POINTS
+        }
+        every = _joined([fresh, *self._stored(work, vocabulary)])
+        tables = hour_tables(every, vocabulary, hour)
+        summaries = hour_summaries(every, tables, vocabulary)
+        files = StoreFiles(root)
+        paths = {}
+        for name in _TABLES:
+            arrow = to_arrow(tables[name], self.schemas[name], vocabulary)
+            text = [f.name for f in arrow.schema if pa.types.is_dictionary(f.type)]
+            paths[name] = files.write(f"{name}/part={self.part}", hour, arrow, text)
+        return HourReport(
+            hour=hour,
+            slots=sorted(work.slots),
+            partials=write_bundle(root, f"slots/part={self.part}", hour, partials),
+            summaries=write_bundle(
+                root,
+                f"hours/part={self.part}",
+                hour,
+                {n: to_arrow(summaries[n], s, vocabulary) for n, s in SUMMARIES.items()},
+            ),
+            points=write_points(
+                root, f"points/part={self.part}", work.hour, fresh[_POINTS],
+                summaries["instances"], vocabulary, self.sizes,
+                stored=work.points, replaced=work.slots,
+            ),
+            tables=paths,
+            records=records,
+            repeats=repeats,
+        )  # fmt: skip
+
+    def _stored(self, work: HourWork, vocabulary: Vocabulary) -> Iterator[dict[str, Columns]]:
+        """Partial sums of the slots that are not computed now."""
+        by_path: dict[str, list[str]] = {}
+        for slot, path in sorted(work.stored.items()):
+            by_path.setdefault(path, []).append(slot)
+        for path, slots in by_path.items():
+            wanted = np.array([vocabulary.number(slot) for slot in slots])
+            tables = read_bundle(self.settings.root, path)
+            known = {name: from_arrow(table, vocabulary) for name, table in tables.items()}
+            yield {
+                name: rows_of(table, np.isin(table["slot"], wanted))
+                for name, table in known.items()
+            }
+
+
+def _joined(parts: Sequence[dict[str, Columns]]) -> dict[str, Columns]:
+    tables = {}
+    for name, schema in PARTIAL_TABLES.items():
+        own = [part[name] for part in parts if name in part]
+        tables[name] = joined(own) if own else empty(schema)
+    return tables
+
+
+def empty(schema: pa.Schema) -> Columns:
+    return from_arrow(schema.empty_table(), Vocabulary())
+
+
+def _dropped_in(samples: SlotSamples, slot: int) -> Columns:
+    rows = samples.repeats.rows
+    time_ms = np.asarray(samples.records["time_ms"].to_numpy())[rows]
+    return rows_of(samples.dropped, time_ms // SLOT_MS == slot)
+
+
+# -- what comes back ------------------------------------------------------------------------------
+
+#: Repeated records with the reason to set them aside, and reports.
+REPEATED = pa.schema(
+    [*record_schema(), *(pa.field(n, pa.string()) for n in ("file", "hour", "reason", "report"))]
+)
+
+
+def _report(report: HourReport) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pylist([{"report": json.dumps(asdict(report))}], schema=REPEATED)
+
+
+def _repeats(samples: SlotSamples, hour: str) -> Iterator[pa.RecordBatch]:
+    repeats = samples.repeats
+    for rows, reason in (
+        (repeats.duplicates, Reason.DUPLICATE),
+        (repeats.conflicts, Reason.CONFLICT),
+    ):
+        if not len(rows):
+            continue
+        table = samples.records.take(pa.array(rows))
+        words: dict[str, Any] = {"hour": hour, "reason": reason.value, "report": None}
+        more = [pa.repeat(pa.scalar(word, pa.string()), len(table)) for word in words.values()]
+        known = table.select([*record_schema().names, "file"]).cast(
+            pa.schema([*record_schema(), pa.field("file", pa.string())])
+        )
+        yield from pa.Table.from_arrays([*known.columns, *more], schema=REPEATED).to_batches()

@@ -1,0 +1,268 @@
+"""Raw records into files of samples by slot: what a task of Spark does with its part of them.
+
+What is surely sound is written at once. The rest is handed back, to be judged with care by the
+checks on Spark, which are an order of magnitude slower.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.model.arrays import BoolVector
+from penstock.model.telemetry import SAMPLE_FIELDS, Counters
+from penstock.telemetry.arrow_record import record_schema
+from penstock.telemetry.slots.columns import Groups, Vocabulary, from_arrow
+from penstock.telemetry.slots.files import StoreFiles
+from penstock.telemetry.slots.keys import slot_name, slot_numbers
+from penstock.telemetry.slots.lines import read_lines
+from penstock.telemetry.slots.records import REPEATING_COLUMNS, as_records, filled, read_records
+from penstock.telemetry.slots.soundness import sound_records
+
+#: So many records are written into one file of a slot at a time.
+_CHUNK_ROWS = 1_000_000
+_GROUP = ("topology", "component", "machine_type")
+_MOMENT = ("run", "host", "worker", "time_ms")
+
+
+@dataclass
+class TaskReport:
+    """What one task has written; added up by the driver."""
+
+    #: Slot and path of each file of samples.
+    files: list[tuple[str, str]] = field(default_factory=list)
+    records: int = 0
+    #: Records that have to be judged with care, and files whose columns have to be.
+    doubtful: int = 0
+    odd_files: int = 0
+    totals: int = 0
+    #: Least and most uptime seen.
+    uptimes_s: list[float] = field(default_factory=list)
+    #: Records with CPU by topology, component and machine type.
+    groups: list[tuple[str, str, str, int]] = field(default_factory=list)
+    #: Moments of workers by machine type.
+    workers: list[tuple[str, int]] = field(default_factory=list)
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+
+@dataclass(frozen=True)
+class TakeIn:
+    """Where samples go, and what is sound."""
+
+    root: str
+    #: Folder of the batch below the store.
+    folder: str
+    now_ms: int
+    machine_types: Mapping[str, str] = field(default_factory=dict)
+    types_win: bool = False
+    #: Records before this are older than the store keeps any.
+    horizon_ms: int | None = None
+
+    # -- what Spark calls -----------------------------------------------------------------------
+
+    def parquet_files(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """From whole files (content, path, file) to doubtful records (their columns, file)."""
+        writer = _SampleWriter(self)
+        for batch in batches:
+            names = zip(
+                batch.column("path").to_pylist(), batch.column("file").to_pylist(), strict=True
+            )
+            for content, (path, file) in zip(batch.column("content"), names, strict=True):
+                records = read_records(content.as_buffer())
+                if records is None:
+                    writer.report.odd_files += 1
+                    yield _doubtful(odd=path)
+                    continue
+                doubtful = self._take(records, file, writer)
+                if len(doubtful):
+                    writer.report.doubtful += len(doubtful)
+                    yield from _doubtful_records(doubtful, file)
+        yield _doubtful(report=writer.finish().to_json())
+
+    def json_lines(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """From lines (value, file) to doubtful lines (value, file)."""
+        writer = _SampleWriter(self)
+        for batch in batches:
+            values = batch.column("value").cast(pa.binary())
+            records, numbers = read_lines(values)
+            sound = self._sound(records)
+            taken = numbers[sound]
+            files = batch.column("file").take(pa.array(taken))
+            writer.add(filled_records(self, records.filter(pa.array(sound))), files)
+            rest = np.setdiff1d(np.arange(len(values)), taken)
+            if len(rest):
+                writer.report.doubtful += len(rest)
+                lines = batch.take(pa.array(rest))
+                yield _lines(lines.column("value"), lines.column("file"))
+        yield _lines(report=writer.finish().to_json())
+
+    def accepted(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Records that passed every check (the record's columns, file) to a report alone."""
+        writer = _SampleWriter(self)
+        for batch in batches:
+            table = pa.Table.from_batches([batch])
+            writer.add(as_records(table), batch.column("file"))
+        yield pa.record_batch([pa.array([writer.finish().to_json()])], names=["report"])
+
+    # -- -----------------------------------------------------------------------------------------
+
+    def _sound(self, records: pa.Table) -> BoolVector:
+        return sound_records(records, self.machine_types, self.now_ms, self.horizon_ms)
+
+    def _take(self, records: pa.Table, file: str, writer: _SampleWriter) -> pa.Table:
+        """Write what is sound; what is doubtful comes back."""
+        sound = self._sound(records)
+        if sound.all():
+            writer.add(filled_records(self, records), _repeated(file, len(records)))
+            return records.slice(0, 0)
+        writer.add(
+            filled_records(self, records.filter(pa.array(sound))),
+            _repeated(file, int(sound.sum())),
+        )
+        return records.filter(pa.array(~sound))
+
+
+def filled_records(taking: TakeIn, records: pa.Table) -> pa.Table:
+    return filled(records, taking.machine_types, types_win=taking.types_win)
+
+
+def _repeated(word: str, times: int) -> pa.Array:
+    indices = pa.repeat(pa.scalar(0, pa.int32()), times)
+    return pa.DictionaryArray.from_arrays(indices, pa.array([word], pa.string()))
+
+
+# -- what comes back ------------------------------------------------------------------------------
+
+#: Of whole files: doubtful records, files with odd columns, and a report at the end.
+DOUBTFUL_RECORDS = pa.schema(
+    [*record_schema(), *(pa.field(name, pa.string()) for name in ("file", "odd", "report"))]
+)
+#: Of lines: doubtful ones, and a report at the end.
+DOUBTFUL_LINES = pa.schema([pa.field(name, pa.string()) for name in ("value", "file", "report")])
+
+
+def _doubtful(**values: str) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pylist([values], schema=DOUBTFUL_RECORDS)
+
+
+def _doubtful_records(records: pa.Table, file: str) -> Iterator[pa.RecordBatch]:
+    table = records.cast(record_schema())
+    absent = pa.nulls(len(table), pa.string())
+    columns = [*table.columns, _repeated(file, len(table)).cast(pa.string()), absent, absent]
+    yield from pa.Table.from_arrays(columns, schema=DOUBTFUL_RECORDS).to_batches()
+
+
+def _lines(
+    value: pa.Array | None = None, file: pa.Array | None = None, report: str | None = None
+) -> pa.RecordBatch:
+    if value is None or file is None:
+        return pa.RecordBatch.from_pylist([{"report": report}], schema=DOUBTFUL_LINES)
+    columns = [value, file.cast(pa.string()), pa.nulls(len(value), pa.string())]
+    return pa.RecordBatch.from_arrays(columns, schema=DOUBTFUL_LINES)
+
+
+# -- files of samples -----------------------------------------------------------------------------
+
+
+class _SampleWriter:
+    """Collects records and writes them by slot."""
+
+    def __init__(self, taking: TakeIn) -> None:
+        self._files = StoreFiles(taking.root)
+        self._folder = taking.folder
+        self._waiting: list[pa.Table] = []
+        self._rows = 0
+        self.report = TaskReport()
+        self._groups: Counter[tuple[str, str, str]] = Counter()
+        self._workers: Counter[str] = Counter()
+
+    def add(self, records: pa.Table, file: pa.Array) -> None:
+        if not len(records):
+            return
+        encoded = file if pa.types.is_dictionary(file.type) else file.dictionary_encode()
+        self._waiting.append(records.append_column("file", encoded))
+        self._rows += len(records)
+        if self._rows >= _CHUNK_ROWS:
+            self._write()
+
+    def finish(self) -> TaskReport:
+        self._write()
+        self.report.groups = [(*group, n) for group, n in sorted(self._groups.items())]
+        self.report.workers = sorted(self._workers.items())
+        return self.report
+
+    def _write(self) -> None:
+        if not self._waiting:
+            return
+        table = pa.concat_tables(self._waiting).unify_dictionaries().combine_chunks()
+        self._waiting, self._rows = [], 0
+        self._note(table)
+        slots = slot_numbers(np.asarray(table["time_ms"].to_numpy()))
+        if np.any(slots[1:] < slots[:-1]):
+            order = np.argsort(slots, kind="stable")
+            table, slots = table.take(pa.array(order)), slots[order]
+        edges = [0, *(np.flatnonzero(np.diff(slots)) + 1).tolist(), len(slots)]
+        for begin, end in itertools.pairwise(edges):
+            name = slot_name(int(slots[begin]))
+            part = table.slice(begin, end - begin)
+            path = self._files.write(self._folder, name, part, REPEATING_COLUMNS)
+            self.report.files.append((name, path))
+
+    def _note(self, table: pa.Table) -> None:
+        """What the driver wants to know before it plans the sums."""
+        report, vocabulary = self.report, Vocabulary()
+        report.records += len(table)
+        columns = from_arrow(table.select({*_GROUP, *_MOMENT, "counters"}), vocabulary)
+        total = vocabulary.number(Counters.TOTAL.value)
+        report.totals += int(np.sum(columns["counters"] == total))
+        uptimes = table["uptime_s"].drop_null().to_numpy()
+        if len(uptimes):
+            every = [*report.uptimes_s, float(uptimes.min()), float(uptimes.max())]
+            report.uptimes_s = [min(every), max(every)]
+        words = vocabulary.words
+        with_cpu = table["cpu_points"].is_valid().to_numpy()
+        group = Groups.of(*(columns[name] for name in _GROUP))
+        for row, number in zip(group.first, group.counts(with_cpu), strict=True):
+            key = tuple(words[columns[name][row]] for name in _GROUP)
+            self._groups[key] += int(number)  # type: ignore[index]
+        moment = Groups.of(*(columns[name] for name in _MOMENT))
+        kinds, numbers = np.unique(columns["machine_type"][moment.first], return_counts=True)
+        for kind, number in zip(kinds, numbers, strict=True):
+            self._workers[words[kind]] += int(number)
+
+
+def added_up(reports: Iterable[Mapping[str, Any]]) -> TaskReport:
+    """The reports of all tasks of a batch."""
+    total = TaskReport()
+    groups: Counter[tuple[str, str, str]] = Counter()
+    workers: Counter[str] = Counter()
+    for report in reports:
+        total.files += [(slot, path) for slot, path in report["files"]]
+        total.records += report["records"]
+        total.doubtful += report["doubtful"]
+        total.odd_files += report["odd_files"]
+        total.totals += report["totals"]
+        total.uptimes_s += report["uptimes_s"]
+        for topology, component, kind, number in report["groups"]:
+            groups[topology, component, kind] += number
+        for kind, number in report["workers"]:
+            workers[kind] += number
+    if total.uptimes_s:
+        total.uptimes_s = [min(total.uptimes_s), max(total.uptimes_s)]
+    total.files.sort()
+    total.groups = [(*group, n) for group, n in sorted(groups.items())]
+    total.workers = sorted(workers.items())
+    return total
+
+
+#: The record's own columns, in order.
+RECORD_COLUMNS = tuple(f.name for f in SAMPLE_FIELDS)
