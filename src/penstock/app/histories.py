@@ -147,7 +147,7 @@ def look_back(pipeline: Pipeline, folder: Path, say: Say = silent) -> dict[str, 
 
     tables = HistoryTables(Store(pipeline.spark, str((folder / TABLES).absolute())))
     number = tables.take_in(receipts)
-    manifest = pipeline.tables.compute()
+    manifest, _ = pipeline.tables.compute()
     rates = rates_view(pipeline.tables, manifest)
     outcomes = tables.measure(rates, [receipt for receipt, _ in receipts])
     say(f"history: {number} receipts taken in, {len(outcomes)} plans measured; penstock history")

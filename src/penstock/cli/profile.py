@@ -24,6 +24,7 @@ from penstock.telemetry.kafka import KafkaTopic
 
 if TYPE_CHECKING:
     from penstock.telemetry.findings import Measurement
+    from penstock.telemetry.timings import StepTime
 
 #: Named as a format in the first version.
 _KAFKA = "kafka"
@@ -97,6 +98,9 @@ def command(
     master: options.Master = LOCAL,
     driver_memory: options.DriverMemory = DRIVER_MEMORY,
     settings: options.SparkSettings = None,
+    timings: Annotated[
+        bool, typer.Option("--timings", help="Show how long each step took.")
+    ] = False,
     as_json: options.Json = False,
 ) -> int:
     """Fit a profile to telemetry on Spark: costs with error bars, streams, quality, drift.
@@ -107,7 +111,7 @@ def command(
     """
     if seconds is not None and not follow:
         raise UsageError("--seconds goes with --follow; without it all telemetry is read, once")
-    output = _Output(out, partial, as_json)
+    output = _Output(out, partial, as_json, timings)
     if source_format == _KAFKA:
         say("warning: --format kafka is not needed any more: kafka://… says what the source is")
         KafkaTopic.at(source or "")
@@ -204,6 +208,7 @@ class _Output:
     out: Path | None
     partial: bool
     as_json: bool
+    timings: bool
 
     def is_ready(self, measured: Measurement) -> bool:
         return measured.profile is not None and (self.partial or not measured.not_ready)
@@ -220,6 +225,8 @@ class _Output:
             write_json(measurement_dict(measured))
         else:
             show(profile_page(measured))
+        for step in measured.timings if self.timings else ():
+            say(_timing(step))
         if not self.is_ready(measured):
             say(_refusal(measured))
             return EXIT_FAILURE
@@ -227,6 +234,11 @@ class _Output:
         if self.out:
             say(f"wrote {self.out}")
         return EXIT_DONE
+
+
+def _timing(step: StepTime) -> str:
+    line = f"{step.name:22} {step.seconds:8.1f} s"
+    return f"{line}  {step.rows:,} records, {step.rows_per_s:,.0f} a second" if step.rows else line
 
 
 def _refusal(measured: Measurement) -> str:

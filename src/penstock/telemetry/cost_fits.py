@@ -31,6 +31,7 @@ from penstock.telemetry.slots.keys import hour_of, shifted
 from penstock.telemetry.slots.rates_task import HourSamples, RatesTask
 from penstock.telemetry.slots.sums import MOST_SAMPLED, SampleSizes
 from penstock.telemetry.tables import POINTS, SLOTS, Tables, paths_of_hour
+from penstock.telemetry.timings import Timings
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -39,29 +40,38 @@ _Key = tuple[str, str, str]
 
 
 def fit_costs(
-    spark: SparkSession, tables: Tables, manifest: Manifest, sizes: SampleSizes
+    spark: SparkSession,
+    tables: Tables,
+    manifest: Manifest,
+    sizes: SampleSizes,
+    timings: Timings,
 ) -> list[CostFit]:
     """One fit for each component on each machine type with a usable window."""
     paths = [path for _, path in sorted(manifest.parts.get(POINTS, {}).items())]
     if not paths:
         return []
-    task = FitTask(tables.store.root, paths, sizes)
-    fits = [_fit_of(row) for row in _rows(spark, task.run, FIT_SCHEMA, LOTS)]
+    with timings.step("fits to samples"):
+        task = FitTask(tables.store.root, paths, sizes)
+        fits = [_fit_of(row) for row in _rows(spark, task.run, FIT_SCHEMA, LOTS)]
     large = {_key(f): f for f in fits if f.samples > MOST_SAMPLED and not f.not_ready}
     if not large:
         return fits
-    samples = hour_samples(tables, manifest)
-    step = StepTask(samples, large)
-    sums: dict[_Key, dict[str, float]] = {
-        key: dict.fromkeys((*SUMS, *SQUARES), 0.0) for key in large
-    }
-    hours = len(samples.hours)
-    rows = _rows(spark, step.run, STEP_SCHEMA, hours)
+    with timings.step("step over all windows") as step:
+        sums = _step_sums(spark, hour_samples(tables, manifest), large)
+        step.rows = tables.records_in(manifest)
+    return [refined(f, sums[_key(f)]) if _key(f) in large else f for f in fits]
+
+
+def _step_sums(
+    spark: SparkSession, samples: HourSamples, large: Mapping[_Key, CostFit]
+) -> dict[_Key, dict[str, float]]:
+    sums = {key: dict.fromkeys((*SUMS, *SQUARES), 0.0) for key in large}
+    rows = _rows(spark, StepTask(samples, large).run, STEP_SCHEMA, len(samples.hours))
     for row in sorted(rows, key=lambda row: row["hour"]):
         own = sums[row["topology"], row["component"], row["machine_type"]]
         for name in own:
             own[name] += row[name]
-    return [refined(f, sums[_key(f)]) if _key(f) in large else f for f in fits]
+    return sums
 
 
 def rates_view(tables: Tables, manifest: Manifest) -> DataFrame:
@@ -121,4 +131,5 @@ def _key(fit: CostFit) -> _Key:
 
 def _fit_of(row: Mapping[str, Any]) -> CostFit:
     """Of a row that came back; Spark gives back a missing number as None."""
-    return CostFit(**{name: math.nan if value is None else value for name, value in row.items()})
+    values: dict[str, Any] = {n: math.nan if v is None else v for n, v in row.items()}
+    return CostFit(**values)

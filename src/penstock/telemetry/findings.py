@@ -12,6 +12,7 @@ from penstock.model.cpu_form import CpuForm, FormKind
 from penstock.model.profile import Profile, StreamMeasure, WorkerCost
 from penstock.telemetry.drift import CostDrift
 from penstock.telemetry.quality import Quality
+from penstock.telemetry.timings import StepTime
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,8 @@ class Measurement:
     quality: Quality
     #: Against the profile given, or between the first and the last half of the time.
     drift: tuple[CostDrift, ...]
+    #: How long each step took.
+    timings: tuple[StepTime, ...] = ()
 
     @property
     def not_ready(self) -> tuple[NotReady, ...]:

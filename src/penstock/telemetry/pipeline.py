@@ -40,7 +40,8 @@ from penstock.telemetry.source import RecordSource, SourceFormat
 from penstock.telemetry.spark_errors import SparkFailed
 from penstock.telemetry.store import Manifest, Store
 from penstock.telemetry.storm import log as storm_log
-from penstock.telemetry.tables import Tables
+from penstock.telemetry.tables import Tables, TakeBatch
+from penstock.telemetry.timings import Timings
 from penstock.telemetry.writer_lock import StoreBusyError
 
 #: Told what is being done, in words, while it is done.
@@ -75,6 +76,7 @@ class Pipeline:
     types_win: bool = False
     #: Records that tables are made of; all of them without.
     only: Selection | None = None
+    timings: Timings = field(default_factory=Timings)
 
     @property
     def tables(self) -> Tables:
@@ -115,7 +117,14 @@ class Pipeline:
         table = pa.table({"value": pa.array(lines, pa.string())})
         frame = self.spark.createDataFrame(table).withColumn("file", F.lit(name))
         key = _safe(name)
-        self.tables.take_in(key, lambda folder: self._intake(folder, key).lines(frame))
+        self._timed_batch(key, lambda folder: self._intake(folder, key).lines(frame))
+
+    def _timed_batch(self, key: str, take: TakeBatch) -> None:
+        with self.timings.step("take in") as step:
+            step.rows = self.tables.take_in(key, take)
+        if step.rows:
+            rate = self.timings.steps[-1].rows_per_s
+            self.progress(f"took in {step.rows:,} records, {rate:,.0f} a second")
 
     def _run_stream(
         self,
@@ -130,7 +139,7 @@ class Pipeline:
             key = f"{identity}-{number:06d}"
             if not self.tables.is_taken_in(key):
                 self.progress(f"taking in batch {number}")
-                self.tables.take_in(key, lambda folder: self._take(source, frame, folder, key))
+                self._timed_batch(key, lambda folder: self._take(source, frame, folder, key))
             after()
 
         writer = source.stream(self.spark).writeStream.trigger(**trigger)
@@ -195,21 +204,26 @@ class Pipeline:
     def measure(self, baseline: Profile | None = None, name: str = "measured") -> Measurement:
         """Bring the tables up to date, fit the profile, and write both."""
         self.progress("cleaning, windows, traffic")
-        manifest = self.tables.compute()
+        with self.timings.step("sums and tables") as step:
+            manifest, step.rows = self.tables.compute()
         self._say_if_short(manifest)
         self.progress("fitting costs")
-        summaries = Summaries.of(self.store.root, manifest)
-        sizes = summaries.sizes()
-        fits = fit_costs(self.spark, self.tables, manifest, sizes)
-        findings = measure.find(summaries, sizes, fits)
+        with self.timings.step("adding up hours"):
+            summaries = Summaries.of(self.store.root, manifest)
+            sizes = summaries.sizes()
+        fits = fit_costs(self.spark, self.tables, manifest, sizes, self.timings)
+        with self.timings.step("workers and streams"):
+            findings = measure.find(summaries, sizes, fits)
         profile = measure.profile_of(
             findings, name=name, source=self._source_note(manifest), extrapolate=self.extrapolate
         )
         drift = findings.drift
         if baseline is not None and profile is not None:
             drift = tuple(between_profiles(baseline, profile))
-        self._write_results(manifest, findings, profile, drift)
-        return Measurement(profile, findings, self._quality(manifest, findings, summaries), drift)
+        with self.timings.step("results"):
+            self._write_results(manifest, findings, profile, drift)
+            quality = self._quality(manifest, findings, summaries)
+        return Measurement(profile, findings, quality, drift, self.timings.by_name())
 
     def _say_if_short(self, manifest: Manifest) -> None:
         """A warm-up shorter than usual is told, with the option that sets it."""

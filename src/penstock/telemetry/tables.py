@@ -12,7 +12,7 @@ Two steps, each ended by one commit, both safe to repeat:
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -61,10 +61,13 @@ class Tables:
     def is_taken_in(self, key: str) -> bool:
         return key in self.store.manifest().facts.get("batches", {})
 
-    def take_in(self, key: str, take: TakeBatch) -> None:
-        """Take in a batch; known or not, it is in the store once afterwards."""
+    def take_in(self, key: str, take: TakeBatch) -> int:
+        """Take in a batch; known or not, it is in the store once afterwards.
+
+        How many records it had, and none if it was known.
+        """
         if self.is_taken_in(key):
-            return
+            return 0
         self.store.discard(f"quarantine/part={key}")
         report, aside = take(f"samples/part={key}")
         manifest = self.store.manifest()
@@ -76,6 +79,7 @@ class Tables:
             folder = f"quarantine/part={key}/hour={ASIDE}"
             updated = updated.with_parts("quarantine", {f"{ASIDE}/{key}": folder})
         self.store.commit(updated.with_facts(**_with_report(manifest.facts, report, aside, key)))
+        return report.records + aside
 
     def write_aside(self, key: str) -> Callable[[DataFrame], int]:
         """Writes records that were set aside on the way in, and says how many."""
@@ -91,12 +95,12 @@ class Tables:
 
     # -- compute ------------------------------------------------------------------------------
 
-    def compute(self) -> Manifest:
-        """Bring the tables up to date with the records taken in."""
+    def compute(self) -> tuple[Manifest, int]:
+        """Bring the tables up to date with the records taken in; how many records that took."""
         manifest = self.store.manifest()
         pending = self._slots_to_compute(manifest)
         if not pending:
-            return manifest
+            return manifest, 0
         settings = self.window_settings(manifest)
         work = self._work(manifest, pending, settings)
         task = HourTask(
@@ -114,7 +118,8 @@ class Tables:
         finally:
             computed.unpersist()
         facts = {"pending": [], "warm_up_s": self.warm_up_s(manifest)}
-        return self.store.commit(updated.with_facts(**facts))
+        records = sum(report.records for report in reports)
+        return self.store.commit(updated.with_facts(**facts)), records
 
     def window_settings(self, manifest: Manifest) -> WindowSettings:
         chosen = self.only
@@ -213,7 +218,7 @@ def paths_of_hour(samples: Mapping[str, list[str]], hour: str) -> list[str]:
 def _run_hours(store: Store, task: HourTask, work: list[HourWork]) -> DataFrame:
     texts = [json.dumps(asdict(hour)) for hour in work]
 
-    def run(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             ids = batch.column("id").to_pylist()
             yield from task.run([pa.record_batch([pa.array([texts[n] for n in ids])], ["work"])])

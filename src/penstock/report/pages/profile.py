@@ -168,6 +168,7 @@ def measurement_dict(measurement: Measurement) -> dict[str, object]:
             for n in measurement.not_ready
         ],
         "quality": measurement.quality.to_dict(),
+        "timings": [step.to_dict() for step in measurement.timings],
         "drift": [
             {
                 "what": d.row,

@@ -83,7 +83,8 @@ class Groups:
         return len(self.first)
 
     def sums(self, values: FloatVector) -> FloatVector:
-        return np.bincount(self.of_row, weights=values, minlength=len(self))
+        sums = np.bincount(self.of_row, weights=values, minlength=len(self))
+        return sums.astype(np.float64, copy=False)
 
     def counts(self, chosen: BoolVector | None = None) -> IntVector:
         weights = None if chosen is None else chosen.astype(np.float64)

@@ -96,7 +96,7 @@ class TaskCounts:
 
     def where(self, chosen: BoolVector | IntVector) -> TaskCounts:
         """Some of the records, in the order given."""
-        rows = np.flatnonzero(chosen) if chosen.dtype == bool else chosen
+        rows: IntVector = np.arange(len(self))[chosen]
         changed: dict[str, Any] = {}
         for column in fields(self):
             value = getattr(self, column.name)

@@ -109,7 +109,8 @@ def _write(root: str, folder: str, hour: str, table: pa.Table, sizes: IntVector)
             sink, table.schema, use_dictionary=_TEXT, store_schema=False, write_statistics=False
         ) as writer,
     ):
-        start, groups = 0, {}
+        start = 0
+        groups: dict[int, int] = {}
         for lot, size in enumerate(sizes.tolist()):
             if size:
                 groups[lot] = len(groups)

@@ -134,7 +134,7 @@ def step_sums(
     owner = group[clusters.first]
 
     def total(values: FloatVector) -> FloatVector:
-        return np.bincount(owner, weights=values, minlength=len(keys))
+        return np.bincount(owner, weights=values, minlength=len(keys)).astype(np.float64)
 
     g1, g2 = by_cluster["g1"], by_cluster["g2"]
     sums = {name: total(values) for name, values in by_cluster.items()}

@@ -6,6 +6,7 @@ hashed one after the other, each with the hash so far as its seed, and 42 to beg
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ _P4 = 0x85EBCA77C2B2AE63
 _P5 = 0x27D4EB2F165667C5
 
 
+@lru_cache(maxsize=65_536)
 def hash_text(text: str, seed: int = _SEED) -> int:
     """XXH64 of a text's UTF-8."""
     data = text.encode()
@@ -51,7 +53,9 @@ def hash_text(text: str, seed: int = _SEED) -> int:
         at += 4
     for byte in data[at:]:
         value = _rotated(value ^ (byte * _P5 & _MASK), 11) * _P1 & _MASK
-    return int(_mixed(np.array([value], dtype=np.uint64))[0])
+    value = (value ^ (value >> 33)) * _P2 & _MASK
+    value = (value ^ (value >> 29)) * _P3 & _MASK
+    return value ^ (value >> 32)
 
 
 def hash_whole(numbers: NDArray[np.int64], seeds: Hashes) -> Hashes:

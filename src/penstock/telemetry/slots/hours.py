@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from penstock.model.arrays import FloatVector
 from penstock.telemetry.slots.columns import (
     Columns,
     Groups,
@@ -196,8 +197,9 @@ def _worker_rates(rates: Columns) -> Columns:
 
 def utilisation(workers: Columns) -> Columns:
     """What each machine used in an hour; its workers' processes where known, else their tasks."""
-    whole = workers["worker_cpu_points"]
-    used = np.where(np.isnan(whole), workers["tasks_cpu_points"], whole)
+    whole: FloatVector = workers["worker_cpu_points"]
+    tasks: FloatVector = workers["tasks_cpu_points"]
+    used: FloatVector = np.where(np.isnan(whole), tasks, whole)
     names = ("host", "machine_type")
     minutes = Groups.of(*(workers[name] for name in (*names, "minute")))
     keys = minutes.keys(workers, names)
@@ -217,7 +219,7 @@ def utilisation(workers: Columns) -> Columns:
     }
 
 
-def ranked(groups: Groups, values: np.ndarray, share: float) -> np.ndarray:
+def ranked(groups: Groups, values: FloatVector, share: float) -> FloatVector:
     """The value that at least this share of the known values of each group does not exceed."""
     known = np.flatnonzero(~np.isnan(values))
     order = known[np.lexsort((values[known], groups.of_row[known]))]

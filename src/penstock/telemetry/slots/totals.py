@@ -28,7 +28,7 @@ def differences(counts: TaskCounts) -> TaskCounts:
     known, total = before >= 0, counts.is_total
     begins = np.zeros(len(counts), dtype=bool)
     fell = np.zeros(len(counts), dtype=bool)
-    lists = {}
+    lists: dict[str, StreamCounts] = {}
     for name, key in _KEYS.items():
         entries: StreamCounts = getattr(counts, name)
         # Not counted the time before: the first of its series, not what came since the start.
@@ -47,7 +47,8 @@ def differences(counts: TaskCounts) -> TaskCounts:
         produced=np.where(total, produced, counts.produced),
         status=np.where(is_baseline, BASELINE, counts.status),
         is_total=np.zeros(len(counts), dtype=bool),
-        **lists,
+        inputs=lists["inputs"],
+        outputs=lists["outputs"],
     )
 
 
