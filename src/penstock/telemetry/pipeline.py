@@ -11,6 +11,7 @@ import hashlib
 import json
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +19,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_schema
 
 from penstock.errors import InputError
 from penstock.model.profile import Profile
@@ -31,9 +33,10 @@ from penstock.telemetry.findings import Measurement, TableFindings
 from penstock.telemetry.ingest import from_columns, from_lines
 from penstock.telemetry.intake import Intake
 from penstock.telemetry.quality import Quality
-from penstock.telemetry.schemas import PROFILE
+from penstock.telemetry.schemas import TABLES
 from penstock.telemetry.selection import Selection
 from penstock.telemetry.settings import USUAL_WARM_UP_S, Settings
+from penstock.telemetry.slots.files import StoreFiles
 from penstock.telemetry.slots.summaries import Summaries
 from penstock.telemetry.slots.take_in import TakeIn, TaskReport
 from penstock.telemetry.source import RecordSource, SourceFormat
@@ -158,7 +161,7 @@ class Pipeline:
 
     def _take(
         self, source: RecordSource, frame: DataFrame, folder: str, key: str
-    ) -> tuple[TaskReport, int]:
+    ) -> tuple[TaskReport, Counter[str]]:
         intake = self._intake(folder, key)
         match source.format:
             case SourceFormat.PARQUET:
@@ -248,22 +251,21 @@ class Pipeline:
         profile: Profile | None,
         drift: tuple[CostDrift, ...],
     ) -> None:
-        part = f"{manifest.number + 1:08d}"
-        rows = _profile_rows(findings, profile)
-        frame = self.spark.createDataFrame(rows, PROFILE)
-        changed = self.spark.createDataFrame(
-            [
-                (d.row, d.machine_type, d.measure, d.before, d.after, d.change, d.confidence,
-                 d.drifted)
-                for d in drift
-            ],
-            "row string, machine_type string, measure string, before double, after double, "
-            "change double, confidence double, drifted boolean",
-        )  # fmt: skip
-        for table, content in (("profile", frame), ("drift", changed)):
-            folders = self.store.write(table, content.coalesce(1), part)
-            old = manifest.parts.get(table, {})
-            manifest = manifest.with_parts(table, folders, replacing=old)
+        part, files = f"part={manifest.number + 1:08d}", StoreFiles(self.store.root)
+        changes = [
+            (d.row, d.machine_type, d.measure, d.before, d.after, d.change, d.confidence, d.drifted)
+            for d in drift
+        ]
+        for table, rows in (("profile", _profile_rows(findings, profile)), ("drift", changes)):
+            columns = [list(column) for column in zip(*rows, strict=True)]
+            schema = to_arrow_schema(TABLES[table])
+            content = pa.Table.from_arrays(
+                [pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)], schema=schema
+            ) if rows else schema.empty_table()  # fmt: skip
+            path = files.write(f"{table}/{part}", table, content, [])
+            manifest = manifest.with_parts(
+                table, {part: path}, replacing=manifest.parts.get(table, {})
+            )
         self.store.commit(manifest)
 
     def _quality(

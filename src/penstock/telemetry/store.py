@@ -152,9 +152,9 @@ class Store:
     def write_by(
         self, column: str, table: str, frame: DataFrame, part: str, *, mode: str = "overwrite"
     ) -> dict[str, str]:
-        """The same with a folder for each value of a column; the folders by that value."""
+        """The same with a folder for each value of a column, which need not be the table's."""
         folder = f"{table}/part={part}"
-        writer = self._selected(table, frame).write.mode(mode).partitionBy(column)
+        writer = self._selected(table, frame, column).write.mode(mode).partitionBy(column)
         writer.parquet(f"{self.root}/{folder}")
         names = self._children(f"{self.root}/{folder}")
         return {
@@ -164,9 +164,11 @@ class Store:
         }
 
     @staticmethod
-    def _selected(table: str, frame: DataFrame) -> DataFrame:
+    def _selected(table: str, frame: DataFrame, column: str | None = None) -> DataFrame:
+        schema = TABLES[table]
+        more = [] if column is None or column in schema.names else [column]
         return frame.select(
-            *[F.col(f.name).cast(f.dataType).alias(f.name) for f in TABLES[table].fields]
+            *[F.col(f.name).cast(f.dataType).alias(f.name) for f in schema.fields], *more
         )
 
     def read(self, manifest: Manifest, table: str, keys: Iterable[str] | None = None) -> DataFrame:
