@@ -27,7 +27,7 @@ from penstock.model.telemetry import Sample
 from penstock.telemetry import measure
 from penstock.telemetry.batch_stream import BatchStream
 from penstock.telemetry.checks import type_of_host
-from penstock.telemetry.cost_fits import fit_costs
+from penstock.telemetry.cost_fits import CostFits
 from penstock.telemetry.drift import CostDrift, between_profiles
 from penstock.telemetry.findings import Measurement, TableFindings
 from penstock.telemetry.ingest import from_columns, from_lines
@@ -37,7 +37,7 @@ from penstock.telemetry.schemas import TABLES
 from penstock.telemetry.selection import Selection
 from penstock.telemetry.settings import USUAL_WARM_UP_S, Settings
 from penstock.telemetry.slots.files import StoreFiles
-from penstock.telemetry.slots.summaries import Summaries
+from penstock.telemetry.slots.summaries import Summaries, SummaryReader
 from penstock.telemetry.slots.take_in import TakeIn, TaskReport
 from penstock.telemetry.source import RecordSource, SourceFormat
 from penstock.telemetry.spark_errors import SparkFailed
@@ -80,6 +80,11 @@ class Pipeline:
     #: Records that tables are made of; all of them without.
     only: Selection | None = None
     timings: Timings = field(default_factory=Timings)
+
+    def __post_init__(self) -> None:
+        # What is known of hours that do not change is kept from one refresh to the next.
+        self._summaries = SummaryReader(self.store.root)
+        self._fits = CostFits(self.spark, self.timings)
 
     @property
     def tables(self) -> Tables:
@@ -212,9 +217,9 @@ class Pipeline:
         self._say_if_short(manifest)
         self.progress("fitting costs")
         with self.timings.step("adding up hours"):
-            summaries = Summaries.of(self.store.root, manifest)
+            summaries = self._summaries.read(manifest)
             sizes = summaries.sizes()
-        fits = fit_costs(self.spark, self.tables, manifest, sizes, self.timings)
+        fits = self._fits.update(self.tables, manifest, sizes)
         with self.timings.step("workers and streams"):
             findings = measure.find(summaries, sizes, fits)
         profile = measure.profile_of(

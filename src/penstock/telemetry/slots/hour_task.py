@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -28,7 +27,7 @@ from penstock.telemetry.slots.columns import (
 )
 from penstock.telemetry.slots.files import StoreFiles
 from penstock.telemetry.slots.fit_points import write_points
-from penstock.telemetry.slots.hours import SUMMARIES, hour_summaries, hour_tables
+from penstock.telemetry.slots.hours import SUMMARIES, hour_summaries, hour_tables, instances
 from penstock.telemetry.slots.keys import SLOT_MS, hour_start, slot_name, slot_numbers
 from penstock.telemetry.slots.partial_tables import PARTIAL_TABLES
 from penstock.telemetry.slots.samples import (
@@ -177,7 +176,7 @@ class HourTask:
             ),
             points=write_points(
                 root, f"points/part={self.part}", work.hour, fresh[_POINTS],
-                summaries["instances"], vocabulary, self.sizes,
+                instances(every["tasks"]), vocabulary, self.sizes,
                 stored=work.points, replaced=work.slots,
             ),
             tables=paths,
