@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -99,10 +99,9 @@ class CostFits:
         self, tables: Tables, manifest: Manifest, large: Mapping[_Key, CostFit]
     ) -> tuple[dict[_Key, dict[str, float]], int]:
         """Sums over all windows, and how many records were read for them."""
-        samples = hour_samples(tables, manifest)
-        warm_up = str(samples.settings.warm_up_s)
-        files = {hour: (warm_up, *own, *before) for hour, own, before in samples.hours}
-        stale = [h for h, paths in files.items() if self._sums.get(h, ((), {}))[0] != paths]
+        warm_up, hours = str(tables.warm_up_s(manifest)), hour_files(tables, manifest)
+        files = {hour: (warm_up, *own, *before) for hour, own, before in hours}
+        stale = {h for h, paths in files.items() if self._sums.get(h, ((), {}))[0] != paths}
         for hour in set(self._sums) - set(files):
             del self._sums[hour]
         for hour in stale:
@@ -114,11 +113,12 @@ class CostFits:
             for key in large
             if key not in by_group
         }
-        fresh = {h: files[h] for h in stale}
-        self._add_up(samples.only(fresh), large)
-        if lacking:
-            others = samples.only([hour for hour in files if hour not in stale])
-            self._add_up(others, {key: large[key] for key in lacking})
+        for chosen, fits in (
+            ([hour for hour in hours if hour[0] in stale], dict(large)),
+            ([hour for hour in hours if hour[0] not in stale], {k: large[k] for k in lacking}),
+        ):
+            if chosen and fits:
+                self._add_up(hour_samples(tables, manifest, chosen), fits)
         total = {key: np.zeros(len((*SUMS, *SQUARES))) for key in large}
         for _, (_, by_group) in sorted(self._sums.items()):
             for key, sums in by_group.items():
@@ -133,8 +133,6 @@ class CostFits:
         )
 
     def _add_up(self, samples: HourSamples, fits: Mapping[_Key, CostFit]) -> None:
-        if not samples.hours:
-            return
         task = StepTask(samples, fits)
         names = (*SUMS, *SQUARES)
         for row in _rows(self.spark, task.run, STEP_SCHEMA, len(samples.hours)):
@@ -157,37 +155,43 @@ def _is_close(known: CostFit, fit: CostFit) -> bool:
 
 def rates_view(tables: Tables, manifest: Manifest) -> DataFrame:
     """The table of rates, made of the samples as a commit has them."""
-    samples = hour_samples(tables, manifest)
-    spark = tables.store.spark
-    if not samples.hours:
+    hours, spark = hour_files(tables, manifest), tables.store.spark
+    if not hours:
         return spark.createDataFrame([], RATES)
-    task = RatesTask(samples, to_arrow_schema(RATES))
-    number = len(samples.hours)
+    task = RatesTask(hour_samples(tables, manifest, hours), to_arrow_schema(RATES))
+    number = len(hours)
     return spark.range(0, number, 1, number).mapInArrow(task.run, RATES)
 
 
-def hour_samples(tables: Tables, manifest: Manifest) -> HourSamples:
-    """Files of samples by hour, with the records in them that do not count."""
-    settings, by_slot = tables.window_settings(manifest), tables.samples_by_slot(manifest)
-    hours = sorted({hour_of(slot) for slot in by_slot})
-    return HourSamples(
-        settings=settings,
-        hours=[
-            (
-                hour,
-                paths_of_hour(by_slot, hour),
-                paths_of_hour(by_slot, shifted(hour, -1)) if settings.totals else [],
-            )
-            for hour in hours
-        ],
-        dropped={} if settings.needs_hours else _dropped(tables.store.root, manifest),
-    )
+HourFiles = tuple[str, Sequence[str], Sequence[str]]
 
 
-def _dropped(root: str, manifest: Manifest) -> dict[str, IntVector]:
+def hour_files(tables: Tables, manifest: Manifest) -> list[HourFiles]:
+    """Hours with the files of their samples, and of the hour before where totals need them."""
+    by_slot = tables.samples_by_slot(manifest)
+    totals = tables.window_settings(manifest).totals
+    return [
+        (
+            hour,
+            paths_of_hour(by_slot, hour),
+            paths_of_hour(by_slot, shifted(hour, -1)) if totals else [],
+        )
+        for hour in sorted({hour_of(slot) for slot in by_slot})
+    ]
+
+
+def hour_samples(tables: Tables, manifest: Manifest, hours: Sequence[HourFiles]) -> HourSamples:
+    """These hours, with the records in their files that do not count."""
+    settings, names = tables.window_settings(manifest), {hour for hour, _, _ in hours}
+    dropped = {} if settings.needs_hours else _dropped(tables.store.root, manifest, names)
+    return HourSamples(settings, hours, dropped)
+
+
+def _dropped(root: str, manifest: Manifest, hours: Container[str]) -> dict[str, IntVector]:
     by_path: dict[str, set[str]] = {}
     for slot, path in manifest.parts.get(SLOTS, {}).items():
-        by_path.setdefault(path, set()).add(slot)
+        if hour_of(slot) in hours:
+            by_path.setdefault(path, set()).add(slot)
     rows: dict[str, list[IntVector]] = {}
     for path, slots in sorted(by_path.items()):
         vocabulary = Vocabulary()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,13 +32,6 @@ class HourSamples:
     hours: Sequence[tuple[str, Sequence[str], Sequence[str]]]
     #: By file of samples, the rows that do not count.
     dropped: Mapping[str, IntVector]
-
-    def only(self, hours: Container[str]) -> HourSamples:
-        """Of some of the hours."""
-        chosen = [hour for hour in self.hours if hour[0] in hours]
-        paths = {path for _, own, _ in chosen for path in own}
-        dropped = {path: rows for path, rows in self.dropped.items() if path in paths}
-        return HourSamples(self.settings, chosen, dropped)
 
     def windows(self, number: int, vocabulary: Vocabulary) -> SlotWindows:
         hour, own, before = self.hours[number]

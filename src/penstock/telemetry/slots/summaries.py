@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,8 @@ class Summaries:
     manifest: Manifest
     vocabulary: Vocabulary
     tables: Mapping[str, Columns]
+    #: Columns of tables' files read before, by file.
+    known: dict[str, Columns] = field(default_factory=dict)
 
     def text(self, column: Any) -> list[str]:
         words = self.vocabulary.words
@@ -198,11 +200,13 @@ class Summaries:
     def _table(self, name: str, columns: Sequence[str], newest: int | None = None) -> Columns:
         parts = self.manifest.parts.get(name, {})
         hours = sorted(parts)[-newest:] if newest else sorted(parts)
-        files = StoreFiles(self.root)
         text = [column for column in columns if column in ("host", "machine_type")]
-        tables = [
-            from_arrow(files.read(parts[hour], columns, text), self.vocabulary) for hour in hours
-        ]
+        tables = []
+        for path in (parts[hour] for hour in hours):
+            if path not in self.known:
+                table = StoreFiles(self.root).read(path, columns, text)
+                self.known[path] = from_arrow(table, self.vocabulary)
+            tables.append(self.known[path])
         return joined(tables) if tables else {}
 
     def sizes(self) -> SampleSizes:
@@ -246,6 +250,8 @@ class Summaries:
 
 #: Hours that live records still go to; older ones are added up once.
 _OPEN_HOURS = 2
+#: Tables of which some columns are read whole.
+_READ = ("utilisation", "workers")
 
 
 class SummaryReader:
@@ -255,17 +261,21 @@ class SummaryReader:
         self._root = root
         self._vocabulary = Vocabulary()
         #: The hours that were added up, by their files, and what they add up to.
+        self._known: dict[str, Columns] = {}
         self._closed: tuple[tuple[str, ...], dict[str, Columns]] | None = None
 
     def read(self, manifest: Manifest) -> Summaries:
         hours = sorted(manifest.parts.get("hours", {}).items())
         closed, newest = hours[:-_OPEN_HOURS], hours[-_OPEN_HOURS:]
-        paths = tuple(path for _, path in closed)
-        if self._closed is None or self._closed[0] != paths:
+        files = tuple(path for _, path in closed)
+        if self._closed is None or self._closed[0] != files:
             tables = [self._empty(), *(self._hour(*hour) for hour in closed)]
-            self._closed = paths, _rolled_up(_joined(tables))
+            self._closed = files, _rolled_up(_joined(tables))
         tables = [self._closed[1], *(self._hour(*hour) for hour in newest)]
-        return Summaries(self._root, manifest, self._vocabulary, _joined(tables))
+        paths = {path for name in _READ for path in manifest.parts.get(name, {}).values()}
+        for gone in set(self._known) - paths:
+            del self._known[gone]
+        return Summaries(self._root, manifest, self._vocabulary, _joined(tables), self._known)
 
     def _empty(self) -> dict[str, Columns]:
         none = {"hour": np.zeros(0, dtype=np.int64)}
