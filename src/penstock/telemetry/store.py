@@ -19,23 +19,24 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import reduce
+from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from penstock.telemetry.local_store import KEPT_COMMITS, LocalStore
 from penstock.telemetry.manifest import (
     FOLDER,
     Manifest,
     broken,
+    folders_named,
     manifest_name,
     manifest_of,
     numbers,
 )
 from penstock.telemetry.schemas import TABLES
 from penstock.telemetry.writer_lock import StoreBusyError
-
-_KEPT_MANIFESTS = 3
 
 
 class Store:
@@ -52,6 +53,8 @@ class Store:
         self._context = jvm.org.apache.hadoop.fs.FileContext.getFileContext(
             self._fs.getUri(), configuration
         )
+        uri = self._fs.makeQualified(path).toUri()
+        self._local = LocalStore(Path(uri.getPath())) if uri.getScheme() == "file" else None
 
     # -- manifest -----------------------------------------------------------------------------
 
@@ -62,16 +65,18 @@ class Store:
 
     def _read_manifest(self, number: int) -> Manifest:
         name = self._manifest_name(number)
+        return manifest_of(self._bytes(name), name)
+
+    def _bytes(self, name: str) -> bytes:
         stream = self._fs.open(self._path(name))
         try:
-            data = bytes(stream.readAllBytes())
+            return bytes(stream.readAllBytes())
         except Exception as error:
             if "ChecksumException" in str(error):
                 raise broken(name) from None
             raise
         finally:
             stream.close()
-        return manifest_of(data, name)
 
     def commit(self, manifest: Manifest) -> Manifest:
         """Make ``manifest`` the newest; refused when another writer was faster."""
@@ -102,11 +107,14 @@ class Store:
 
     def _clean_up(self, manifest: Manifest) -> None:
         """Remove old manifests, and folders that only they or a crashed run knew of."""
+        if self._local is not None:
+            self._local.clean_up()  # which also knows who reads what
+            return
         numbers = self._manifest_numbers()
-        for number in numbers[:-_KEPT_MANIFESTS]:
+        for number in numbers[:-KEPT_COMMITS]:
             self._delete(self._manifest_name(number))
-        # A reader may still be at work on the commit before: its folders stay one commit longer.
-        live_folders = manifest.folders | self._folders_of(numbers[-_KEPT_MANIFESTS:-1])
+        # A reader may still be at work on a commit before: its folders stay two commits longer.
+        live_folders = manifest.folders | self._folders_of(numbers[-KEPT_COMMITS:-1])
         for table in TABLES:
             for part in self._children(f"{self.root}/{table}"):
                 folder = f"{table}/{part}"
@@ -121,7 +129,8 @@ class Store:
                         self._delete(f"{self.root}/{folder}/{child}")
 
     def _folders_of(self, numbers: list[int]) -> set[str]:
-        return {folder for number in numbers for folder in self._read_manifest(number).folders}
+        names = [self._manifest_name(number) for number in numbers]
+        return {folder for name in names for folder in folders_named(self._bytes(name))}
 
     # -- tables -------------------------------------------------------------------------------
 
