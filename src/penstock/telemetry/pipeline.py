@@ -30,6 +30,7 @@ from penstock.telemetry.drift import CostDrift, between_profiles
 from penstock.telemetry.findings import Measurement, TableFindings
 from penstock.telemetry.ingest import from_columns, from_lines
 from penstock.telemetry.quality import Quality
+from penstock.telemetry.retention import HORIZON
 from penstock.telemetry.schemas import PROFILE
 from penstock.telemetry.selection import Selection
 from penstock.telemetry.source import RecordSource, SourceFormat
@@ -113,7 +114,7 @@ class Pipeline:
         lines = [json.dumps(sample.to_dict()) for sample in samples]
         table = pa.table({"value": pa.array(lines, pa.string())})
         frame = self.spark.createDataFrame(table).withColumn("file", F.lit(name))
-        self.tables.take_in(from_lines(frame, self.machine_types, self._now_ms()), _safe(name))
+        self.tables.take_in(from_lines(frame, self.machine_types, *self._limits_ms()), _safe(name))
 
     def _run_stream(
         self,
@@ -155,18 +156,19 @@ class Pipeline:
     def _judged_as_they_say(self, source: RecordSource, frame: DataFrame) -> DataFrame:
         match source.format:
             case SourceFormat.PARQUET:
-                return from_columns(frame, self.machine_types, self._now_ms())
+                return from_columns(frame, self.machine_types, *self._limits_ms())
             case SourceFormat.STORM_LOG:
                 return self._judged_storm_log(frame)
-        return from_lines(frame, self.machine_types, self._now_ms())
+        return from_lines(frame, self.machine_types, *self._limits_ms())
 
     def _judged_storm_log(self, frame: DataFrame) -> DataFrame:
         read = storm_log.read_log(frame)
-        good = from_columns(read.records, self.machine_types, self._now_ms())
+        good = from_columns(read.records, self.machine_types, *self._limits_ms())
         return good.unionByName(read.set_aside, allowMissingColumns=True)
 
-    def _now_ms(self) -> int:
-        return int(self.clock() * 1000)
+    def _limits_ms(self) -> tuple[int, int | None]:
+        """Now, and since when the store takes records in."""
+        return int(self.clock() * 1000), self.store.manifest().facts.get(HORIZON)
 
     # -- out ----------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ Two steps, each ended by one commit, both safe to repeat:
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -30,6 +31,7 @@ from penstock.telemetry.clean import (
     set_aside,
     without_repeats,
 )
+from penstock.telemetry.retention import EXPIRED_ASIDE
 from penstock.telemetry.selection import Selection
 from penstock.telemetry.store import Manifest, Store
 from penstock.telemetry.streams import stream_blocks
@@ -196,10 +198,11 @@ class Tables:
     # -- facts --------------------------------------------------------------------------------
 
     def set_aside(self, manifest: Manifest) -> dict[str, int]:
-        """Records set aside, by reason."""
+        """Records set aside, by reason; those that have expired since among them."""
         quarantine = self.store.read(manifest, "quarantine")
         rows = quarantine.groupBy("reason").count().collect()
-        return {str(row["reason"]): int(row["count"]) for row in rows}
+        counts = Counter({str(row["reason"]): int(row["count"]) for row in rows})
+        return dict(counts + Counter(manifest.facts.get(EXPIRED_ASIDE, {})))
 
     def records_in(self, manifest: Manifest) -> int:
         batches: dict[str, Any] = manifest.facts.get("batches", {})
