@@ -14,6 +14,8 @@ from tests.scripts.scripts import script
 NOTEBOOKS = sorted((ROOT / "docs" / "tutorials").glob("*.ipynb"))
 #: What a block of a page calls its reader's own module is the first block of that page.
 MODULES = {"docs/adding-a-scheduler.md": "your_package.biggest"}
+#: Pages whose Python speaks of other files than the README's.
+SCENES = {"docs/telemetry.md": "stored"}
 
 
 def python_blocks() -> list[object]:
@@ -31,7 +33,7 @@ def python_blocks() -> list[object]:
 def test_the_python_of_a_page_runs(
     tmp_path, monkeypatch, all_scenes, page: str, python: list[Block]
 ):
-    all_scenes.copy("clicks", tmp_path)
+    all_scenes.copy(SCENES.get(page, "clicks"), tmp_path)
     enter(tmp_path, monkeypatch)
     names: dict[str, object] = {"__name__": MODULES.get(page, "page")}
     for name in (MODULES.get(page, "page"), "your_package"):

@@ -20,6 +20,8 @@ _VALUES = {
     "executors": "<component=n>",
     "fix": "<component=machine>",
     "kafka": "<url>",
+    "keep": "<time>",
+    "keep_raw": "<time>",
     "latency": "<ms>",
     "levels": "<fractions>",
     "loads": "<fractions>",
