@@ -75,6 +75,12 @@ def test_a_part_may_be_one_file_and_have_its_hour_inside(root):
     assert sorted(tasks_in(root, "rates")) == [(H0, 1), (H1, 1), (H1, 2), (H1, 9)]
 
 
+def test_from_within_its_folder_a_store_is_the_same(root, monkeypatch):
+    before = tasks_in(root, "rates")
+    monkeypatch.chdir(root)
+    assert tasks_in(Path(), "rates") == before
+
+
 def test_a_file_that_two_keys_share_is_read_once(root):
     path = write_file(root, "rates", H1, [{"task": 9}], "9")
     commit(root, {"rates": {f"{H1}-10": path, f"{H1}-20": path}})

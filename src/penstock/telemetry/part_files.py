@@ -38,7 +38,7 @@ def part_files(root: Path, part: str) -> list[PartFile]:
     found = []
     for folder, folders, names in os.walk(path):
         folders[:] = sorted(name for name in folders if _is_read(name))
-        columns = columns_in(PurePosixPath(folder[len(str(root)) :]))
+        columns = columns_in(PurePosixPath(part, os.path.relpath(folder, path)))
         found += [PartFile(Path(folder, name), columns) for name in sorted(names) if _is_read(name)]
     return found
 
