@@ -29,6 +29,7 @@ from penstock_bench.verbs import reproduce
 IN_ORDER = ("docs/quick-start.md",)
 #: The folder a command is run in: the first pattern that is found in its line; else "clicks".
 SCENES = (
+    (r"^penstock store ", "stored"),
     (r"run/telemetry", "after_a_run"),
     (r"import flux", "flux"),
     (r"import (storm-yaml|production)", "clicks"),

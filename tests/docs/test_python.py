@@ -15,6 +15,8 @@ from tests.scripts.scripts import script
 NOTEBOOKS = sorted((ROOT / "docs" / "tutorials").glob("*.ipynb"))
 #: Where a page has its reader declare a class, its first block is the module that it names.
 _DECLARED = re.compile(r'= "(your_package\.\w+):\w+"')
+#: Pages whose Python speaks of other files than the README's.
+SCENES = {"docs/telemetry.md": "stored"}
 
 
 def python_blocks() -> list[object]:
@@ -32,7 +34,7 @@ def python_blocks() -> list[object]:
 def test_the_python_of_a_page_runs(
     tmp_path, monkeypatch, all_scenes, page: str, python: list[Block]
 ):
-    all_scenes.copy("clicks", tmp_path)
+    all_scenes.copy(SCENES.get(page, "clicks"), tmp_path)
     enter(tmp_path, monkeypatch)
     module = ModuleType(module_of(page))
     monkeypatch.setitem(sys.modules, module.__name__, module)

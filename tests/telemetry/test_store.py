@@ -11,9 +11,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from tests.telemetry.frames import START_MS, accepted, took, windows
 
+from penstock.app.stores import compact_store, expire_store
 from penstock.errors import InputError
 from penstock.telemetry.schemas import DRIFT
 from penstock.telemetry.store import Manifest, Store
+from penstock.telemetry.store_reader import open_store, read_table
 from penstock.telemetry.tables import Tables
 from penstock.telemetry.writer_lock import StoreBusyError
 
@@ -177,3 +179,50 @@ def test_a_batch_taken_in_again_adds_nothing(spark: SparkSession, store: Store) 
     samples = store.read(manifest, "samples").collect()
     assert sorted(row["task"] for row in samples) == [1, 2, 3]
     assert manifest.facts["pending"] == ["2026-01-01-00"]
+
+
+# -- beside what is done without Spark ---------------------------------------------------------
+
+
+def test_what_was_merged_without_spark_is_read_and_written_on_by_spark(
+    spark: SparkSession, store: Store
+) -> None:
+    tables = Tables(store)
+    tables.take_in(judged(spark, 1, 2, aside=1), "b1")
+    tables.take_in(judged(spark, 3), "b2")
+
+    def seen() -> list[tuple[Any, ...]]:
+        rows = store.read(store.manifest(), "samples").collect()
+        return sorted((r["task"], r["hour"], r["inputs"][0]["tuples"], r["time_ms"]) for r in rows)
+
+    before = seen()
+    assert compact_store(store.root).tables["samples"].files_after == 1
+    assert seen() == before
+    assert store.manifest().number == 3
+    tables.take_in(judged(spark, 4, aside=2), "b3")
+    assert [row[0] for row in seen()] == [1, 2, 3, 4]
+    assert tables.set_aside(store.manifest()) == {"not JSON": 3}
+    assert read_table(store.root, "samples", ["task"]).num_rows == 4
+    # The hour was not computed yet; then the retention takes it. What was set aside is young.
+    at_s = START_MS / 1000 + 7 * 3600
+    assert expire_store(store.root, 3600, clock=lambda: at_s).waiting == ("2026-01-01-00",)
+    store.commit(store.manifest().with_facts(pending=[]))
+    assert [t.table for t in expire_store(store.root, 3600, clock=lambda: at_s).tables] == [
+        "samples"
+    ]
+    assert seen() == []
+    assert tables.set_aside(store.manifest()) == {"not JSON": 3}
+    assert tables.records_in(store.manifest()) == 7
+
+
+def test_a_reader_without_spark_keeps_its_commit_from_spark_too(store: Store) -> None:
+    store.commit(added(store, "one", "a"))
+    with open_store(store.root) as reader:
+        for n in range(5):
+            part = store.write("drift", drift(store.spark, f"v{n}"), f"{n}", by_hour=False)
+            newest = store.manifest()
+            store.commit(newest.with_parts("drift", part, replacing=newest.parts["drift"]))
+        assert reader.read("drift", ["row"]).to_pydict() == {"row": ["a"]}
+    assert rows(store) == ["v4"]
+    store.commit(store.manifest())
+    assert "part=one" not in folders(store, "drift")

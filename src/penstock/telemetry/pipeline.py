@@ -33,6 +33,7 @@ from penstock.telemetry.findings import Measurement, TableFindings
 from penstock.telemetry.ingest import from_columns, from_lines
 from penstock.telemetry.intake import Intake
 from penstock.telemetry.quality import Quality
+from penstock.telemetry.retention import HORIZON
 from penstock.telemetry.schemas import TABLES
 from penstock.telemetry.selection import Selection
 from penstock.telemetry.settings import USUAL_WARM_UP_S, Settings
@@ -176,10 +177,12 @@ class Pipeline:
         return intake.lines(frame)
 
     def _intake(self, folder: str, key: str) -> Intake:
+        now_ms, horizon_ms = self._limits_ms()
         taking = TakeIn(
             root=self.store.root,
             folder=folder,
-            now_ms=self._now_ms(),
+            now_ms=now_ms,
+            horizon_ms=horizon_ms,
             machine_types=self.machine_types,
             types_win=self.types_win,
         )
@@ -188,10 +191,10 @@ class Pipeline:
         )
 
     def _judged_columns(self, frame: DataFrame) -> DataFrame:
-        return self._with_types(from_columns(frame, self.machine_types, self._now_ms()))
+        return self._with_types(from_columns(frame, self.machine_types, *self._limits_ms()))
 
     def _judged_lines(self, frame: DataFrame) -> DataFrame:
-        return self._with_types(from_lines(frame, self.machine_types, self._now_ms()))
+        return self._with_types(from_lines(frame, self.machine_types, *self._limits_ms()))
 
     def _judged_storm_log(self, frame: DataFrame) -> DataFrame:
         read = storm_log.read_log(frame)
@@ -204,8 +207,9 @@ class Pipeline:
         known = type_of_host(self.machine_types, F.col("host"))
         return judged.withColumn("machine_type", F.coalesce(known, "machine_type"))
 
-    def _now_ms(self) -> int:
-        return int(self.clock() * 1000)
+    def _limits_ms(self) -> tuple[int, int | None]:
+        """Now, and since when the store takes records in."""
+        return int(self.clock() * 1000), self.store.manifest().facts.get(HORIZON)
 
     # -- out ----------------------------------------------------------------------------------
 
