@@ -77,8 +77,12 @@ class CompactionResult:
 
 def planned_merges(root: Path, manifest: Manifest) -> list[PartMerge]:
     """Parts that have more files than they need."""
+    from penstock.telemetry.schemas import INTERNAL_TABLES
+
     merges: list[PartMerge] = []
     for table, parts in sorted(manifest.parts.items()):
+        if table in INTERNAL_TABLES:
+            continue  # a file an hour as it is
         uses = Counter(parts.values())
         groups: dict[tuple[str, ...], list[str]] = {}
         for key, part in sorted(parts.items()):

@@ -19,7 +19,6 @@ from penstock.errors import Finding, InputError
 from penstock.files.document import document_of
 from penstock.files.versions import OldFormatWarning
 from penstock.telemetry import manifest as manifests
-from penstock.telemetry.first_layout import from_first_layout
 from penstock.telemetry.local_store import LocalStore
 from penstock.telemetry.manifest import Manifest, commits_in, content_of, manifest_name
 
@@ -29,8 +28,15 @@ from penstock.telemetry.manifest import Manifest, commits_in, content_of, manife
 #: and the step may be cut off. Folders that the manifest does not name any more go by themselves.
 StoreStep = Callable[[Path, dict[str, Any]], dict[str, Any]]
 
+
+def _from_first_layout(root: Path, content: dict[str, Any]) -> dict[str, Any]:
+    from penstock.telemetry.first_layout import from_first_layout
+
+    return from_first_layout(root, content)
+
+
 #: From a version to the one after it.
-STEPS: dict[int, StoreStep] = {1: from_first_layout}
+STEPS: dict[int, StoreStep] = {1: _from_first_layout}
 
 
 @dataclass(frozen=True)

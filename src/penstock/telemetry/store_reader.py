@@ -11,7 +11,7 @@ whole counts twice.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import reduce
 from importlib.util import find_spec
@@ -40,14 +40,17 @@ class StoreReader:
     @property
     def tables(self) -> list[str]:
         """Tables that have anything, by name."""
-        return sorted(table for table, parts in self.manifest.parts.items() if parts)
+        from penstock.telemetry.schemas import INTERNAL_TABLES
+
+        parts = self.manifest.parts
+        return sorted(name for name in parts if parts[name] and name not in INTERNAL_TABLES)
 
     def files(self, table: str) -> list[Path]:
         """The Parquet files that are the table."""
         return [file.path for file in self.part_files(table)]
 
     def part_files(self, table: str) -> list[PartFile]:
-        require_table(table, self.manifest.parts)
+        require_table(table, self.tables)
         return list(files_of_parts(self.root, self.manifest.parts.get(table, {}).values()))
 
     def dataset(self, table: str) -> pads.Dataset:
@@ -107,7 +110,7 @@ def table_files(store: str | Path, table: str) -> list[str]:
         return [str(path) for path in reader.files(table)]
 
 
-def require_table(table: str, parts: Mapping[str, Any]) -> None:
+def require_table(table: str, parts: Collection[str]) -> None:
     """Refuse a table that no store has."""
     if table not in parts:
         from penstock.telemetry.schemas import HISTORY, TABLES

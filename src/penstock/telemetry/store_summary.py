@@ -70,12 +70,11 @@ def summary_of(reader: StoreReader) -> StoreSummary:
     aside = manifest.parts.get("quarantine", {})
     set_aside = Counter(counted_reasons(reader.root, aside.values()))
     set_aside += Counter(manifest.facts.get(EXPIRED_ASIDE, {}))
-    batches: dict[str, Any] = manifest.facts.get("batches", {})
     return StoreSummary(
         store=str(reader.root),
         commit=manifest.number,
         tables=tuple(_table(reader, name) for name in reader.tables),
-        records=sum(int(batch["records"]) for batch in batches.values()),
+        records=int(manifest.facts.get("records", 0)),
         set_aside=dict(sorted(set_aside.items())),
         expired_before_ms=manifest.facts.get(HORIZON),
     )
