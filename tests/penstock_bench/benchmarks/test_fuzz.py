@@ -21,10 +21,14 @@ from penstock_bench.benchmarks.fuzz.minimise import minimise
 from penstock_bench.benchmarks.fuzz.mutations import mutate_bytes, mutate_document
 from penstock_bench.benchmarks.fuzz.originals import sets_of_files
 from penstock_bench.benchmarks.fuzz.server import PLAIN, CommandOutcome, Limits, Server, Way
+from penstock_bench.benchmarks.fuzz.values import NAMED
 from penstock_bench.benchmarks.fuzz.verbs import (
+    ENDS,
+    LIVE,
     ONLY_REFUSED,
     SPARK,
     STORM,
+    USUAL,
     DrawableVerb,
     verbs_from,
 )
@@ -94,7 +98,12 @@ def test_every_verb_and_every_option_of_the_parser_is_tried(verbs, sets):
 
 
 def test_what_is_written_of_verbs_is_true_of_the_parser(verbs):
-    assert {v.name for v in verbs} >= SPARK | ONLY_REFUSED
+    names = {v.name for v in verbs}
+    assert names >= SPARK | ONLY_REFUSED | STORM | {*USUAL}
+    parameters = {p.name for v in verbs for p in v.parameters}
+    # An option that got another name would be tried with junk only from then on.
+    assert parameters >= NAMED | LIVE
+    assert names >= {what.partition(" --")[0] for what in ENDS}
 
 
 def test_the_files_that_all_starts_from_are_valid(sets):

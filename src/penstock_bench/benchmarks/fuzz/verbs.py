@@ -22,8 +22,6 @@ USUAL = {"run": ["--example", "wordcount", "--rows", "200"]}
 STORM = frozenset({"apply", "import storm"})
 #: Options about a running Storm, which rule out most others.
 LIVE = frozenset({"taken_from", "nimbus", "ui", "storm_yaml", "telemetry", "since"})
-#: Options that write elsewhere than into the folder of a case, as they should.
-NEVER = frozenset({"install"})
 #: Options that end what would go on for ever, or plans as often as there are machines and more.
 ENDS = {
     "advise": ["--seconds", "1"],
@@ -81,7 +79,7 @@ def verbs_from(told: Iterable[dict[str, Any]]) -> tuple[DrawableVerb, ...]:
     return tuple(
         DrawableVerb(
             tuple(verb["words"]),
-            tuple(_parameter(p) for p in verb["parameters"] if p["name"] not in NEVER),
+            tuple(_parameter(p) for p in verb["parameters"]),
         )
         for verb in told
     )
