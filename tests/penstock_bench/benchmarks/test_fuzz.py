@@ -11,7 +11,7 @@ import pytest
 
 from penstock.files.document import document_of
 from penstock.files.store import load
-from penstock_bench.benchmarks.fuzz import campaign, drawing, fork_server, kills
+from penstock_bench.benchmarks.fuzz import campaign, drawing, fork_server, kills, properties
 from penstock_bench.benchmarks.fuzz.campaign import Campaign
 from penstock_bench.benchmarks.fuzz.drawing import FuzzCase, draw, written
 from penstock_bench.benchmarks.fuzz.emit import Pairs, Raw, emit
@@ -261,6 +261,25 @@ def test_ctrl_c_keeps_what_was_found(sets, tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         campaign.failures_found(10**6, SEED)
     campaign._campaign.cache_clear()
+
+
+# -- properties ------------------------------------------------------------------------------------
+
+
+def test_contingencies_that_are_wrong_are_told_and_counted(monkeypatch, capsys):
+    asked = []
+
+    def faults(number: int, seed: int) -> list[str]:
+        asked.append((seed, number))
+        return [f"problem {seed}: wrong"]
+
+    monkeypatch.setattr(properties, "contingency_faults", faults)
+    # 1,500 problems of seed 3: as many under each seed before it, and no problem twice.
+    assert list(properties.contingency_faults_found(problems=1500, seed=3)) == [2.0]
+    assert asked == [(4500, 1000), (5500, 500)]
+    said = capsys.readouterr().err
+    assert "problem 4500: wrong" in said
+    assert "contingencies of 1,500 of 1,500 problems looked at" in said
 
 
 # -- kills -----------------------------------------------------------------------------------------

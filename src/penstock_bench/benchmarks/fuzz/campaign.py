@@ -34,6 +34,12 @@ _RANDOM_PROBLEMS = 20
 FOLDER = Path("fuzz-failures")
 
 
+def _cores() -> int:
+    """Those that this process may use: ``taskset`` leaves the others alone."""
+    of_ours = getattr(os, "sched_getaffinity", None)
+    return len(of_ours(0)) if of_ours else os.cpu_count() or 1
+
+
 @dataclass
 class Totals:
     """What ran, by way and verb, and the largest figures of each way."""
@@ -59,7 +65,7 @@ class Totals:
 
 @dataclass
 class Campaign:
-    """Runs cases in as many processes as there are cores, and Spark's in one more."""
+    """Runs cases in as many processes as there are cores for it, and Spark's in one more."""
 
     seed: int
     commands: int
@@ -68,7 +74,7 @@ class Campaign:
     #: Whether verbs that start Spark are among them.
     with_spark: bool = True
     random_problems: int = _RANDOM_PROBLEMS
-    jobs: int = field(default_factory=lambda: os.cpu_count() or 1)
+    jobs: int = field(default_factory=_cores)
     totals: Totals = field(default_factory=Totals)
     interrupted: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
