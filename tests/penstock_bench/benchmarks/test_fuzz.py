@@ -26,6 +26,7 @@ from penstock_bench.benchmarks.fuzz.verbs import (
     ENDS,
     LIVE,
     ONLY_REFUSED,
+    SIMULATE,
     SPARK,
     STORM,
     USUAL,
@@ -99,7 +100,7 @@ def test_every_verb_and_every_option_of_the_parser_is_tried(verbs, sets):
 
 def test_what_is_written_of_verbs_is_true_of_the_parser(verbs):
     names = {v.name for v in verbs}
-    assert names >= SPARK | ONLY_REFUSED | STORM | {*USUAL}
+    assert names >= SPARK | ONLY_REFUSED | STORM | SIMULATE | {*USUAL}
     parameters = {p.name for v in verbs for p in v.parameters}
     # An option that got another name would be tried with junk only from then on.
     assert parameters >= NAMED | LIVE
@@ -204,6 +205,16 @@ def test_a_fork_and_a_process_of_its_own_say_the_same(server):
     assert (fork.way, own.way) == (Way.FORK, Way.OWN)
     assert (fork.code, fork.stdout) == (own.code, own.stdout) == (0, own.stdout)
     assert json.loads(fork.stdout)["format"]
+
+
+def test_only_what_is_asked_to_simulate_or_starts_java_may_take_longer(verbs):
+    limits = {
+        v.name: campaign.limits_of(case_of(verbs, *v.words)) for v in verbs if not v.words[1:]
+    }
+    longer = {name for name, found in limits.items() if found != PLAIN}
+    assert longer == {"report", "run", "profile", "sweep", "apply"}
+    live = case_of(verbs, "plan", "--from", "storm")
+    assert campaign.limits_of(live).seconds > PLAIN.seconds
 
 
 def test_what_a_command_writes_is_told_and_gone_for_the_next(server):

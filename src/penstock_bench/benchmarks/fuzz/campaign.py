@@ -22,8 +22,16 @@ from penstock_bench.benchmarks.fuzz.failures import Failures, write_case
 from penstock_bench.benchmarks.fuzz.judge import Fault, judge
 from penstock_bench.benchmarks.fuzz.minimise import minimise
 from penstock_bench.benchmarks.fuzz.originals import Files, sets_of_files
-from penstock_bench.benchmarks.fuzz.server import ENGINE, PLAIN, CommandOutcome, Limits, Server, Way
-from penstock_bench.benchmarks.fuzz.verbs import DrawableVerb
+from penstock_bench.benchmarks.fuzz.server import (
+    ENGINE,
+    PLAIN,
+    SIMULATING,
+    CommandOutcome,
+    Limits,
+    Server,
+    Way,
+)
+from penstock_bench.benchmarks.fuzz.verbs import SIMULATE, DrawableVerb
 from penstock_bench.benchmarks.long_runs import say
 from penstock_bench.benchmarks.suite import FigureTable
 
@@ -120,7 +128,7 @@ class Campaign:
     # -- one case ------------------------------------------------------------------------------
 
     def try_case(self, server: Server, case: FuzzCase) -> None:
-        limits = ENGINE if case.starts_engine else PLAIN
+        limits = limits_of(case)
         own = case.number % _OWN_PROCESS_EVERY == 0 and server.way is Way.FORK
         outcome = server.run(case, limits, own_process=own)
         faults = judge(case, outcome, limits, server.place)
@@ -158,6 +166,13 @@ class Campaign:
     @property
     def is_ended(self) -> bool:
         return self._ended.is_set()
+
+
+def limits_of(case: FuzzCase) -> Limits:
+    """What this command may take."""
+    if case.starts_engine:
+        return ENGINE
+    return SIMULATING if case.verb.name in SIMULATE else PLAIN
 
 
 def _numbers(commands: int, deadline: float | None) -> Iterator[int]:

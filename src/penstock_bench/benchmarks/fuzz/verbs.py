@@ -18,6 +18,8 @@ ONLY_REFUSED = frozenset(
 )
 #: What makes sense of a verb at all, where somebody takes care.
 USUAL = {"run": ["--example", "wordcount", "--rows", "200"]}
+#: Simulate for tens of seconds unless told otherwise: that is work, and no hang.
+SIMULATE = frozenset({"report"})
 #: Ask a Storm; none answers here.
 STORM = frozenset({"apply", "import storm"})
 #: Options about a running Storm, which rule out most others.
