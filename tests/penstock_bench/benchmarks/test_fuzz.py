@@ -195,6 +195,23 @@ def test_files_outside_the_folder_and_hidden_ones_are_seen(verbs, tmp_path):
     assert [f.kind for f in found] == ["writes outside its folder", "leaves a hidden file"]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        (("generate", "-o", "../up"), "../up/cluster.yaml"),
+        (("import", "flux", "flux.yaml", "--out=../up"), "../up"),
+        (("compare", "-e", "linear", "--svg", "made.json"), "made.json"),
+        (("show", "plan.json", "--svg=made.json", "--json"), "made.json"),
+    ],
+)
+def test_results_may_be_where_and_called_what_was_asked_for(verbs, tmp_path, arguments, name):
+    (tmp_path / "made.json").write_text("<svg/>")
+    words = (" ".join(arguments[:2]), *arguments[2:])
+    verb = words if words[0] in {v.name for v in verbs} else arguments
+    case = replace(case_of(verbs, *verb), arguments=arguments)
+    assert judge(case, ended(written=(name,)), PLAIN, tmp_path) == []
+
+
 # -- running ---------------------------------------------------------------------------------------
 
 

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -91,18 +92,29 @@ def _said(case: FuzzCase, outcome: CommandOutcome) -> Iterator[Fault]:
 
 
 def _files(case: FuzzCase, outcome: CommandOutcome, place: Path) -> Iterator[Fault]:
+    named = {word for argument in case.arguments for word in (argument, argument.partition("=")[2])}
+    pictures = _values_of("--svg", case.arguments)
     for name in outcome.written:
         path = place / name
-        if name.startswith(".."):
+        # A result goes where it is said to go; nothing else may be there.
+        above = {name, *map(str, Path(name).parents)} - {".", ".."}
+        if name.startswith("..") and not above & named:
             yield Fault("writes outside its folder", name)
         elif Path(name).name.startswith(".") and not case.verb.starts_spark:
             yield Fault("leaves a hidden file", name)
+        elif name in pictures:
+            continue  # whatever it is called
         elif path.suffix == ".json" and not case.verb.starts_spark and path.is_file():
             yield from _json_faults(path.read_bytes(), name, makes_plans=_makes_plans(case))
         elif path.suffix in (".csv", ".md", ".svg") and path.is_file():
             text = path.read_bytes()
             if found := _NO_NUMBER.search(text):
                 yield Fault(f"not a number in {path.suffix}", _around(text, found.start()))
+
+
+def _values_of(option: str, arguments: tuple[str, ...]) -> set[str]:
+    after = {value for name, value in pairwise(arguments) if name == option}
+    return after | {a.removeprefix(f"{option}=") for a in arguments if a.startswith(f"{option}=")}
 
 
 def _makes_plans(case: FuzzCase) -> bool:
