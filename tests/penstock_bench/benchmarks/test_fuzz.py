@@ -287,7 +287,7 @@ def test_ctrl_c_keeps_what_was_found(sets, tmp_path, monkeypatch):
     table = campaign.commands_run(10**6, SEED)
     assert "interrupted" in table.title
     with pytest.raises(KeyboardInterrupt):
-        campaign.failures_found(10**6, SEED)
+        campaign.failures_of_commands(10**6, SEED)
     campaign._campaign.cache_clear()
 
 

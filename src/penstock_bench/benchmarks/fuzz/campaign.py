@@ -283,7 +283,7 @@ def commands_run(commands: int, seed: int, hours: float | None = None) -> Figure
     return FigureTable(title, columns, rows)
 
 
-def failures_found(commands: int, seed: int, hours: float | None = None) -> FigureTable:
+def failures_of_commands(commands: int, seed: int, hours: float | None = None) -> FigureTable:
     """Failures by what they look like, with the folder of the first of each."""
     found = _so_far(commands, seed, hours).failures
     rows = [
