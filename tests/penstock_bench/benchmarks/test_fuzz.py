@@ -196,6 +196,23 @@ def test_files_outside_the_folder_and_hidden_ones_are_seen(verbs, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("format: penstock/topology\nversion: 1\nname: t\ncomponents: {a: {kind: spout}}\n", []),
+        ("format: penstock/topology\nversion: 1\nname: ''\n", ["writes what is refused"]),
+        ("format: penstock/topology\nname: [\n", ["writes what is refused"]),
+        ("<html>: {\n", []),
+        ("format: penstock/other\n", []),
+    ],
+)
+def test_a_written_file_that_no_verb_would_take_is_seen(verbs, tmp_path, text, kinds):
+    (tmp_path / "made.yaml").write_text(text)
+    case = case_of(verbs, "import flux", "flux.yaml", "--out", "made.yaml")
+    found = judge(case, ended(written=("made.yaml",)), PLAIN, tmp_path)
+    assert [fault.kind for fault in found] == kinds
+
+
+@pytest.mark.parametrize(
     ("arguments", "name"),
     [
         (("generate", "-o", "../up"), "../up/cluster.yaml"),

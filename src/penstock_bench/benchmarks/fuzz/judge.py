@@ -12,7 +12,8 @@ from typing import Any
 
 from penstock import errors
 from penstock.errors import PenstockError
-from penstock.files.store import load
+from penstock.files.document import read_document
+from penstock.files.store import FORMATS, load
 from penstock.model.plan import Plan
 from penstock_bench.benchmarks.fuzz.drawing import FuzzCase
 from penstock_bench.benchmarks.fuzz.server import CommandOutcome, Limits
@@ -35,6 +36,10 @@ _WORDS = (
 )
 #: What a terminal would obey; line breaks and tabs are ours.
 _CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]")
+#: Of files that any verb takes; telemetry and receipts have readers of their own.
+_READ_FORMATS = frozenset(f"penstock/{name}" for name in (*FORMATS, "simulation"))
+#: Where a file of ours says what it is.
+_HEAD_BYTES = 60
 #: Of a bare number in CSV, Markdown or text that is none.
 _NO_NUMBER = re.compile(rb"(?<![\w.\"'-])-?(nan|inf|NaN|Infinity)(?![\w.\"'=])")
 
@@ -104,12 +109,28 @@ def _files(case: FuzzCase, outcome: CommandOutcome, place: Path) -> Iterator[Fau
             yield Fault("leaves a hidden file", name)
         elif name in pictures:
             continue  # whatever it is called
+        elif faults := list(_reading_faults(path)):
+            yield from faults
         elif path.suffix == ".json" and not case.verb.starts_spark and path.is_file():
             yield from _json_faults(path.read_bytes(), name, makes_plans=_makes_plans(case))
         elif path.suffix in (".csv", ".md", ".svg") and path.is_file():
             text = path.read_bytes()
             if found := _NO_NUMBER.search(text):
                 yield Fault(f"not a number in {path.suffix}", _around(text, found.start()))
+
+
+def _reading_faults(path: Path) -> Iterator[Fault]:
+    """What is written in a format that we read, we must be able to read."""
+    is_ours = path.suffix in (".json", ".yaml") and path.is_file()
+    # A report or a picture may have any name.
+    if not is_ours or b"penstock/" not in path.read_bytes()[:_HEAD_BYTES]:
+        return
+    try:
+        document = read_document(path).value
+        if isinstance(document, dict) and document.get("format") in _READ_FORMATS:
+            load(path)
+    except PenstockError as error:
+        yield Fault("writes what is refused", f"{path.name}: {str(error).splitlines()[0]}")
 
 
 def _values_of(option: str, arguments: tuple[str, ...]) -> set[str]:
