@@ -62,18 +62,19 @@ def manifest_of(data: bytes, name: str) -> Manifest:
         raise broken(name) from None
     if any(content.get(key) != value for key, value in FORMAT.head.items()):
         raise InputError(f"{name} is not a store this version of Penstock can read")
-    if not _is_sound(manifest):
+    if not _is_sound(content):
         raise broken(name)
     return manifest
 
 
-def _is_sound(manifest: Manifest) -> bool:
+def _is_sound(content: Mapping[str, Any]) -> bool:
     """Whether everything has its type: somebody else may have changed the file."""
-    tables = manifest.parts.values() if isinstance(manifest.parts, dict) else [None]
+    parts = content["parts"]
+    tables = list(parts.values()) if isinstance(parts, dict) else [None]
     folders = [folder for keys in tables if isinstance(keys, dict) for folder in keys.values()]
     return (
-        isinstance(manifest.number, int)
-        and isinstance(manifest.facts, dict)
+        isinstance(content["number"], int)
+        and isinstance(content["facts"], dict)
         and all(isinstance(keys, dict) for keys in tables)
         and all(isinstance(folder, str) for folder in folders)
     )
