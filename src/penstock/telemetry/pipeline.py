@@ -11,15 +11,17 @@ import hashlib
 import json
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from penstock.errors import InputError
+from penstock.errors import InputError, PenstockError
 from penstock.model.profile import Profile
 from penstock.model.telemetry import Sample
 from penstock.telemetry import measure
@@ -37,11 +39,19 @@ from penstock.telemetry.spark_errors import SparkFailed
 from penstock.telemetry.store import Manifest, Store
 from penstock.telemetry.storm import log as storm_log
 from penstock.telemetry.tables import Tables
+from penstock.telemetry.unreadable_files import (
+    files_of_last_batch,
+    unreadable_among,
+    unreadable_file,
+    with_unreadable,
+)
 from penstock.telemetry.writer_lock import StoreBusyError
 
 #: The tables a profile is made from.
 _FOUND_FROM = ("rates", "streams", "traffic", "workers", "utilisation")
 
+#: Files that cannot be read, in a message.
+_NAMED = 3
 #: Told what is being done, in words, while it is done.
 Progress = Callable[[str], None]
 
@@ -123,27 +133,57 @@ class Pipeline:
         stop: Callable[[], bool],
     ) -> None:
         identity = hashlib.sha256(source.location.encode()).hexdigest()[:10]
+        checkpoint = f"{self.store.root}/checkpoint/{identity}"
+        unreadable: list[str] = []
 
         def batch(frame: DataFrame, number: int) -> None:
             key = f"{identity}-{number:06d}"
             if not self.tables.is_taken_in(key):
                 self.progress(f"taking in batch {number}")
-                self.tables.take_in(self._judged(source, frame), key)
+                judged = with_unreadable(self._judged(source, frame), unreadable)
+                self.tables.take_in(judged, key)
+            unreadable.clear()
             after()
 
-        writer = source.stream(self.spark).writeStream.trigger(**trigger)
-        checkpoint = f"{self.store.root}/checkpoint/{identity}"
+        def is_taken_in() -> bool:
+            return not unreadable or stop()
+
+        while True:
+            is_lenient = bool(unreadable)
+            stream = source.stream(self.spark, lenient=is_lenient)
+            writer = stream.writeStream.trigger(**trigger).option("checkpointLocation", checkpoint)
+            # Only for the batch that has such files: others must not go unnoticed.
+            try:
+                BatchStream(batch).run(writer, is_taken_in if is_lenient else stop)
+            except SparkFailed as error:
+                first = unreadable_file(error.__cause__)
+                if is_lenient or not first:
+                    raise self._in_our_words(error) from error
+                unreadable += self._unreadable_of(source, checkpoint, first)
+                continue
+            if not is_lenient or stop():
+                return
+
+    def _unreadable_of(self, source: RecordSource, checkpoint: str, first: str) -> Sequence[str]:
+        """Which files of the batch in hand cannot be read, with a word to the user."""
         try:
-            BatchStream(batch).run(writer.option("checkpointLocation", checkpoint), stop)
-        except SparkFailed as error:
-            if "FileNotFound" in str(error.__cause__):
-                raise InputError(f"a file went away while it was read: {error}") from error
-            if "CONCURRENT_STREAM_LOG_UPDATE" in str(error.__cause__):
-                message = (
-                    f"another run writes to {self.store.root}; run this one again when it ends"
-                )
-                raise StoreBusyError(message) from error
-            raise
+            paths = files_of_last_batch(self.spark, checkpoint)
+            found = unreadable_among(lambda some: source.of_files(self.spark, some), paths)
+        except (PySparkException, Py4JJavaError):
+            found = ()  # more is the matter with the others: the one that is known will do
+        found = found or (first,)
+        names = ", ".join(name.rpartition("/")[2] for name in found[:_NAMED])
+        more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+        self.progress(f"set aside, because they cannot be read to their end: {names}{more}")
+        return found
+
+    def _in_our_words(self, error: SparkFailed) -> PenstockError:
+        if "FileNotFound" in str(error.__cause__):
+            return InputError(f"a file went away while it was read: {error}")
+        if "CONCURRENT_STREAM_LOG_UPDATE" in str(error.__cause__):
+            where = self.store.root
+            return StoreBusyError(f"another run writes to {where}; run this one again when it ends")
+        return error
 
     def _judged(self, source: RecordSource, frame: DataFrame) -> DataFrame:
         judged = self._judged_as_they_say(source, frame)

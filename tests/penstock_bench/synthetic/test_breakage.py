@@ -117,7 +117,7 @@ def test_a_line_has_no_other_defect(defect: Defect) -> None:
 
 
 #: Reasons that a single line of ours cannot give: of other formats, and of whole files.
-NOT_OF_A_LINE = {Reason.NOT_METRICS, Reason.CUT_OFF}
+NOT_OF_A_LINE = {Reason.NOT_METRICS, Reason.CUT_OFF, Reason.UNREADABLE_FILE}
 
 
 def test_every_reason_has_a_way_and_no_two_ways_share_a_name() -> None:
