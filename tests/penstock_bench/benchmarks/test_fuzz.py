@@ -249,6 +249,26 @@ def test_only_what_is_asked_to_simulate_or_starts_java_may_take_longer(verbs):
     assert longer == {"report", "run", "profile", "sweep", "apply"}
     live = case_of(verbs, "plan", "--from", "storm")
     assert campaign.limits_of(live).seconds > PLAIN.seconds
+    simulating = case_of(verbs, "compare", "-e", "linear", "--simulate")
+    assert campaign.limits_of(simulating) == campaign.limits_of(case_of(verbs, "report"))
+
+
+@pytest.mark.parametrize(("slow", "counted"), [(1, 0), (2, 1)])
+def test_only_what_takes_too_long_twice_is_a_hang(verbs, tmp_path, slow, counted):
+    class BusyServer:
+        way, place = Way.FORK, tmp_path
+
+        def __init__(self) -> None:
+            late, fine = ended(seconds=11.0, cpu_s=0.0), ended(out=b"x")
+            self.outcomes = [late] * slow + [fine]
+
+        def run(self, *_: object, **__: object) -> CommandOutcome:
+            return self.outcomes.pop(0)
+
+    failures = Failures(tmp_path, SEED)
+    tried = Campaign(SEED, 1, None, failures, with_spark=False)
+    tried.try_case(BusyServer(), replace(case_of(verbs, "schedulers"), number=1))
+    assert (failures.counts.total(), tried.totals.done) == (counted, 1)
 
 
 def test_what_a_command_writes_is_told_and_gone_for_the_next(server):

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from penstock_bench.benchmarks.fuzz.drawing import FuzzCase, described, draw
 from penstock_bench.benchmarks.fuzz.failures import Failures, write_case
-from penstock_bench.benchmarks.fuzz.judge import Fault, judge
+from penstock_bench.benchmarks.fuzz.judge import HANG, Fault, judge
 from penstock_bench.benchmarks.fuzz.minimise import minimise
 from penstock_bench.benchmarks.fuzz.originals import Files, sets_of_files
 from penstock_bench.benchmarks.fuzz.server import (
@@ -132,6 +132,10 @@ class Campaign:
         own = case.number % _OWN_PROCESS_EVERY == 0 and server.way is Way.FORK
         outcome = server.run(case, limits, own_process=own)
         faults = judge(case, outcome, limits, server.place)
+        if faults and faults[0].kind == HANG:
+            # Once more: the computer may have had no time for it.
+            outcome = server.run(case, limits, own_process=own)
+            faults = judge(case, outcome, limits, server.place)
         with self._lock:
             self.totals.add(case, outcome)
         if faults:
@@ -146,7 +150,7 @@ class Campaign:
             return
         say(f"{fault.kind}: {fault.seen[:160]}\n  seed {self.seed}, case {case.number}: "
             f"{described(case)[:300]}\n  {place}")  # fmt: skip
-        if fault.kind == "hang" or self._ended.is_set():
+        if fault.kind == HANG or self._ended.is_set():
             return  # too long to be run dozens of times more
 
         def still_fails(smaller: FuzzCase) -> bool:
@@ -172,7 +176,8 @@ def limits_of(case: FuzzCase) -> Limits:
     """What this command may take."""
     if case.starts_engine:
         return ENGINE
-    return SIMULATING if case.verb.name in SIMULATE else PLAIN
+    simulates = case.verb.name in SIMULATE or "--simulate" in case.arguments
+    return SIMULATING if simulates else PLAIN
 
 
 def _numbers(commands: int, deadline: float | None) -> Iterator[int]:

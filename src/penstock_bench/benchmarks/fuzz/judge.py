@@ -24,6 +24,8 @@ EXIT_CODES = frozenset(
     {errors.EXIT_DONE, errors.EXIT_FAILURE, errors.EXIT_USAGE, errors.EXIT_CHANGES,
      errors.EXIT_INFEASIBLE, errors.EXIT_STALE}
 )  # fmt: skip
+#: Takes too long, with or without work.
+HANG = "hang"
 #: As by the limit on CPU.
 _KILLED = -9
 #: Waits with less CPU than this part of the time.
@@ -76,7 +78,7 @@ def _ending(outcome: CommandOutcome, limits: Limits) -> Iterator[Fault]:
     is_cut = outcome.code == _KILLED and outcome.cpu_s > 0.9 * limits.seconds
     is_late = outcome.late or is_cut or outcome.cpu_s > limits.seconds
     if is_late or is_waiting:
-        yield Fault("hang", took)
+        yield Fault(HANG, took)
     elif outcome.memory_mb > limits.memory_mb:
         yield Fault("memory", f"{outcome.memory_mb:.0f} MB; {last}")
     elif outcome.code not in EXIT_CODES:
