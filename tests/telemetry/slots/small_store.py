@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql.pandas.types import to_arrow_schema
@@ -15,8 +16,11 @@ from tests.telemetry.frames import Row
 from penstock.telemetry.arrow_record import record_schema
 from penstock.telemetry.manifest import Manifest
 from penstock.telemetry.schemas import RATES, TABLES
+from penstock.telemetry.slots.bundles import read_bundle
+from penstock.telemetry.slots.fit_points import LOTS
+from penstock.telemetry.slots.fit_task import FitTask
 from penstock.telemetry.slots.hour_task import HourReport, HourTask, HourWork
-from penstock.telemetry.slots.keys import hour_of, shifted
+from penstock.telemetry.slots.keys import SLOT_MS, hour_of, shifted, slot_name
 from penstock.telemetry.slots.rates_task import HourSamples, RatesTask
 from penstock.telemetry.slots.samples import WindowSettings
 from penstock.telemetry.slots.summaries import Summaries
@@ -42,7 +46,7 @@ class SmallStore:
     totals: bool = False
     sizes: SampleSizes = field(default_factory=lambda: SampleSizes({}, {}))
     manifest: Manifest = field(default_factory=Manifest)
-    #: Key and reason of the records set aside, by hour.
+    #: Key, file and reason of the records set aside, by slot.
     repeats: dict[str, list[tuple[Any, ...]]] = field(default_factory=dict)
     #: What each computation has said, by hour.
     reports: dict[str, HourReport] = field(default_factory=dict)
@@ -103,8 +107,10 @@ class SmallStore:
         ]
         (report,) = (HourReport(**json.loads(r["report"])) for r in rows if r["report"])
         self.reports[hour] = report
-        fresh = [_aside(row) for row in rows if row["report"] is None]
-        self.repeats[hour] = sorted(fresh)
+        self.repeats |= {slot: [] for slot in slots}
+        for row in rows:
+            if row["report"] is None:
+                self.repeats[slot_name(row["time_ms"] // SLOT_MS)].append(_aside(row))
         for table, path in report.tables.items():
             self.manifest = self.manifest.with_parts(table, {hour: path})
         self.manifest = (
@@ -136,8 +142,18 @@ class SmallStore:
     def summaries(self) -> Summaries:
         return Summaries.of(self.root, self.manifest)
 
-    def rates(self, dropped: Mapping[str, Any]) -> list[Row]:
-        """The table of rates; ``dropped`` has rows that do not count, by file of samples."""
+    def dropped(self) -> dict[str, Any]:
+        """By file of samples, the rows that do not count."""
+        rows: dict[str, set[int]] = {}
+        for slot, path in self.manifest.parts.get("slots", {}).items():
+            table = read_bundle(self.root, path, {"dropped"})["dropped"]
+            for row in table.to_pylist():
+                if row["slot"] == slot:
+                    rows.setdefault(row["path"], set()).add(row["row"])
+        return {path: np.array(sorted(own)) for path, own in rows.items()}
+
+    def rates(self) -> list[Row]:
+        """The table of rates."""
         hours = sorted({hour_of(slot) for slot in self.samples()})
         samples = HourSamples(
             self.settings,
@@ -145,11 +161,18 @@ class SmallStore:
                 (h, self._paths(h), self._paths(shifted(h, -1)) if self.totals else [])
                 for h in hours
             ],
-            dropped,
+            {} if self.settings.needs_hours else self.dropped(),
         )
         numbers = pa.record_batch([pa.array(range(len(hours)), pa.int64())], names=["id"])
         task = RatesTask(samples, to_arrow_schema(RATES))
         return [row for batch in task.run([numbers]) for row in batch.to_pylist()]
+
+    def fits(self) -> list[Row]:
+        """Costs fitted to the samples of windows, before the step over all of them."""
+        paths = [path for _, path in sorted(self.manifest.parts.get("points", {}).items())]
+        task = FitTask(self.root, paths, self.summaries().sizes())
+        lots = pa.record_batch([pa.array(range(LOTS), pa.int64())], names=["id"])
+        return [row for batch in task.run([lots]) for row in batch.to_pylist()]
 
     def _paths(self, hour: str) -> list[str]:
         samples = self.samples()
