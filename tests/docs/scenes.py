@@ -18,6 +18,7 @@ import yaml
 from tests.corpus.bases import PRODUCTION_CLUSTER, PRODUCTION_TOPOLOGIES
 from tests.docs.commands import block_with
 from tests.files.test_flux import PLAIN as FLUX
+from tests.telemetry.stores import commit, samples, write_part
 
 from penstock.files.examples import text as example_text
 from penstock.files.store import load, save
@@ -61,6 +62,16 @@ def clicks(run: Run) -> None:
     _record(plan, Path("telemetry"))
     Path("suite.yaml").write_text(_short_sweep())
     _folders_of_others()
+
+
+def stored(_: Run) -> None:
+    """The tables of ``penstock profile --store tables``, an hour of two batches in them."""
+    root, hour = Path("tables"), "2026-01-01-00"
+    batches = {
+        f"{hour}/b{n}": write_part(root, "samples", hour, samples(n), f"b{n}") for n in (1, 2)
+    }
+    tables = {name: write_part(root, name, hour, [{}], "3") for name in ("rates", "traffic")}
+    commit(root, {"samples": batches, **{name: {hour: part} for name, part in tables.items()}})
 
 
 def _short_sweep() -> str:

@@ -243,3 +243,30 @@ def test_columns_that_can_never_hold_a_record_are_refused_all_at_once(
 def test_machine_types_may_come_from_the_mapping_alone(spark: SparkSession) -> None:
     frame = spark.createDataFrame([], RECORD).withColumn("file", F.lit("f")).drop("machine_type")
     assert from_columns(frame, TYPES, NOW_MS).columns == list(COLUMNS)
+
+
+# -- what the store does not keep any more -----------------------------------------------------
+
+
+def test_records_older_than_the_retention_are_set_aside_whichever_way_they_come(
+    spark: SparkSession,
+) -> None:
+    at_ms = {"before": START_MS - 1, "first": START_MS, "seconds": START_MS // 1000}
+    records = [good(component=name, time_ms=ms) for name, ms in at_ms.items()]
+    lines = [(to_line(record).decode(), "f") for record in records]
+    schema = T.StructType([*RECORD.fields, T.StructField("file", T.StringType())])
+    rows = [(*({"run": "", **r}.get(n) for n in RECORD.names), "f") for r in records]
+    frames = {
+        "lines": from_lines(
+            spark.createDataFrame(lines, "value string, file string"), {}, NOW_MS, START_MS
+        ),
+        "columns": from_columns(spark.createDataFrame(rows, schema), {}, NOW_MS, START_MS),
+    }
+    for judged in frames.values():
+        found = {r["component"]: (r["reason"], r["field"]) for r in judged.collect()}
+        assert found == {
+            "before": ("older than the retention", "time_ms"),
+            "first": (None, None),
+            # What is wrong with it is not its age.
+            "seconds": (Reason.TIME_UNIT.value, "time_ms"),
+        }

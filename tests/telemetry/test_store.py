@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -12,12 +14,15 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 from tests.telemetry.frames import START_MS, Row, accepted_frame, took
 
+from penstock.app.stores import compact_store, expire_store
 from penstock.errors import InputError
+from penstock.telemetry.cost_fits import rates_view
 from penstock.telemetry.intake import Intake
 from penstock.telemetry.schemas import DRIFT, QUARANTINE, SAMPLES, UTILISATION
 from penstock.telemetry.slots.files import StoreFiles
 from penstock.telemetry.slots.take_in import TakeIn, TaskReport
 from penstock.telemetry.store import Manifest, Store
+from penstock.telemetry.store_reader import open_store, read_table
 from penstock.telemetry.tables import Tables
 from penstock.telemetry.writer_lock import StoreBusyError
 
@@ -167,7 +172,7 @@ def test_stores_of_another_version_are_refused(store: Store) -> None:
     path = Path(store.root, "manifest", "00000001.json")
     path.write_text(json.dumps({**json.loads(path.read_text()), "version": 99}))
     path.with_name(f".{path.name}.crc").unlink()  # or Hadoop says that the file was tampered with
-    newer = r"00000001\.json.* version: 99 is newer than this Penstock, which knows version 1;"
+    newer = r"00000001\.json.* version: 99 is newer than this Penstock, which knows version 2;"
     with pytest.raises(InputError, match=newer):
         store.manifest()
 
@@ -188,7 +193,7 @@ def batch(spark: SparkSession, *tasks: int, aside: int = 0) -> DataFrame:
 
 
 def take_in(tables: Tables, key: str, judged: DataFrame) -> int:
-    def take(folder: str) -> tuple[TaskReport, int]:
+    def take(folder: str) -> tuple[TaskReport, Counter[str]]:
         taking = TakeIn(tables.store.root, folder, now_ms=START_MS)
         return Intake(taking, unused, unused, tables.write_aside(key)).judged(judged)
 
@@ -216,12 +221,103 @@ def test_a_batch_taken_in_again_adds_nothing(spark: SparkSession, store: Store) 
     assert tables.is_taken_in("b1")
     assert tables.records_in(manifest) == 4
     assert tables.set_aside(manifest) == {"not JSON": 1}
-    # Repeats found later lie elsewhere, and are read with the others.
-    repeats = spark.createDataFrame([(b"y", "duplicate", "", "f", "h1")], QUARANTINE)
-    folders = store.write_by("hour", "quarantine", repeats, "later")
-    assert tables.set_aside(manifest.with_parts("quarantine", folders)) == {
-        "duplicate": 1, "not JSON": 1,
-    }  # fmt: skip
+    reasons = [row["reason"] for row in store.read(manifest, "quarantine").collect()]
+    assert reasons == ["not JSON"]
     samples = store.read(manifest, "samples").collect()
     assert sorted(row["task"] for row in samples) == [1, 2, 3]
     assert manifest.facts["pending"] == ["2026-01-01-00-00"]
+
+
+def test_repeats_of_one_slot_stay_set_aside_when_another_of_the_hour_is_computed(
+    spark: SparkSession, store: Store
+) -> None:
+    tables = Tables(store)
+
+    def records(*minutes: int) -> DataFrame:
+        rows = [{"time_ms": START_MS + 60_000 * m, "inputs": [took("a", 10)]} for m in minutes]
+        return accepted_frame(spark, rows).withColumns(
+            {"reason": F.lit(None).cast("string"), "field": F.lit(""), "raw": F.lit(b"x")}
+        )
+
+    def found() -> list[str]:
+        """As the manifest counts them, which is how many there are in the table."""
+        manifest = store.manifest()
+        reasons = [row["reason"] for row in store.read(manifest, "quarantine").collect()]
+        assert Counter(reasons) == tables.set_aside(manifest)
+        return sorted(reasons)
+
+    take_in(tables, "b1", records(1, 1))
+    tables.compute()
+    assert found() == ["duplicate"]
+    take_in(tables, "b2", records(15, 15, 16))
+    tables.compute()
+    # Those of the first slot lie elsewhere, and are read with the others.
+    assert found() == ["duplicate"] * 2
+    # Late, and another repeat of what was repeated before.
+    take_in(tables, "b3", records(1))
+    tables.compute()
+    assert found() == ["duplicate"] * 3
+
+
+def test_contradictions_that_are_alone_in_their_slot_are_not_in_the_rates(
+    spark: SparkSession, store: Store
+) -> None:
+    tables = Tables(store)
+    rows = [{"time_ms": START_MS + 60_000 * minute, "inputs": []} for minute in (1, 1, 15)]
+    rows[0]["inputs"] = [took("a", 10)]
+    judged = accepted_frame(spark, rows).withColumns(
+        {"reason": F.lit(None).cast("string"), "field": F.lit(""), "raw": F.lit(b"x")}
+    )
+    take_in(tables, "b1", judged)
+    manifest, records = tables.compute()
+    assert records == 3
+    assert tables.set_aside(manifest) == {"contradicts another record": 2}
+    (row,) = rates_view(tables, manifest).collect()
+    assert row["time_ms"] == START_MS + 15 * 60_000
+
+
+# -- beside what is done without Spark ---------------------------------------------------------
+
+
+def test_what_was_merged_without_spark_is_read_and_written_on_by_spark(
+    spark: SparkSession, store: Store
+) -> None:
+    tables = Tables(store)
+    take_in(tables, "b1", batch(spark, 1, 2, aside=1))
+    take_in(tables, "b2", batch(spark, 3))
+
+    def seen() -> list[tuple[Any, ...]]:
+        rows = store.read(store.manifest(), "samples").collect()
+        return sorted((r["task"], r["inputs"][0]["tuples"], r["time_ms"]) for r in rows)
+
+    before = seen()
+    assert compact_store(store.root).tables["samples"].files_after == 1
+    assert seen() == before
+    assert store.manifest().number == 3
+    take_in(tables, "b3", batch(spark, 4, aside=2))
+    assert [row[0] for row in seen()] == [1, 2, 3, 4]
+    assert tables.set_aside(store.manifest()) == {"not JSON": 3}
+    assert read_table(store.root, "samples", ["task"]).num_rows == 4
+    # The hour was not computed yet; then the retention takes it. What was set aside is young.
+    at_s = START_MS / 1000 + 7 * 3600
+    assert expire_store(store.root, 3600, clock=lambda: at_s).waiting == ("2026-01-01-00",)
+    store.commit(store.manifest().with_facts(pending=[]))
+    assert [t.table for t in expire_store(store.root, 3600, clock=lambda: at_s).tables] == [
+        "samples"
+    ]
+    assert seen() == []
+    assert tables.set_aside(store.manifest()) == {"not JSON": 3}
+    assert tables.records_in(store.manifest()) == 7
+
+
+def test_a_reader_without_spark_keeps_its_commit_from_spark_too(store: Store) -> None:
+    store.commit(added(store, "one", "a"))
+    with open_store(store.root) as reader:
+        for n in range(5):
+            part = store.write("drift", drift(store.spark, f"v{n}"), f"{n}")
+            newest = store.manifest()
+            store.commit(newest.with_parts("drift", part, replacing=newest.parts["drift"]))
+        assert reader.read("drift", ["row"]).to_pydict() == {"row": ["a"]}
+    assert rows(store) == ["v4"]
+    store.commit(store.manifest())
+    assert "part=one" not in folders(store, "drift")

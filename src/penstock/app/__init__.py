@@ -12,6 +12,11 @@ A running cluster is planned for, measured and told through an engine:
 >>> plan = cluster.stamped(penstock.plan(cluster.problem, same_counts=True).plan)
 >>> penstock.apply(plan, storm)
 
+The tables of a store are read for pandas, DuckDB or Spark by their newest commit, each row once:
+
+>>> penstock.read_table("tables", "traffic").to_pandas()
+>>> duckdb.read_parquet(penstock.table_files("tables", "traffic"))
+
 ``import penstock`` exposes these names. They print nothing and read no options; what they have to
 say on the way goes to ``say`` or ``progress``.
 """
@@ -46,6 +51,21 @@ from penstock.app.problems import problem, profile
 from penstock.app.reports import ReportOptions, report_on_plan, report_on_problem
 from penstock.app.runs import RunInput, RunResult, run
 from penstock.app.simulations import load_curve, scenario_for, simulate, simulate_each
+from penstock.app.stores import (
+    CompactionResult,
+    ExpiryResult,
+    MigrationResult,
+    StoreReader,
+    StoreSummary,
+    compact_store,
+    expire_store,
+    export_table,
+    migrate_store,
+    open_store,
+    read_table,
+    store_summary,
+    table_files,
+)
 from penstock.app.sweeps import SweepResult, sweep
 from penstock.app.telemetry import SparkOptions, TelemetrySelection, telemetry_of
 from penstock.app.validation import ValidFile, validate
@@ -54,11 +74,14 @@ from penstock.files.store import load
 from penstock.planning.advice import advise
 
 __all__ = [
+    "CompactionResult",
     "Comparison",
     "ComponentExplanation",
+    "ExpiryResult",
     "ImportedCluster",
     "MachineExplanation",
     "MeasuringOptions",
+    "MigrationResult",
     "OfferedLoad",
     "PlanAnswer",
     "PlanHistory",
@@ -68,16 +91,21 @@ __all__ = [
     "RunResult",
     "RunningCluster",
     "SparkOptions",
+    "StoreReader",
+    "StoreSummary",
     "SweepResult",
     "TelemetrySelection",
     "ValidFile",
     "advise",
     "apply",
+    "compact_store",
     "compare",
     "diff",
     "diff_running",
     "engine",
+    "expire_store",
     "explain",
+    "export_table",
     "follow",
     "history",
     "import_flux",
@@ -94,11 +122,14 @@ __all__ = [
     "measure",
     "measure_history",
     "measure_running",
+    "migrate_store",
     "offered_load",
+    "open_store",
     "plan",
     "prepared",
     "problem",
     "profile",
+    "read_table",
     "report_on_plan",
     "report_on_problem",
     "run",
@@ -107,7 +138,9 @@ __all__ = [
     "simulate",
     "simulate_each",
     "snapshot",
+    "store_summary",
     "sweep",
+    "table_files",
     "telemetry_of",
     "validate",
 ]

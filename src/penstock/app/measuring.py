@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from penstock.app.clusters import silent, snapshot, types_of_hosts
 from penstock.app.histories import history_folder, look_back, measuring
+from penstock.app.store_upkeep import upkeep_of
 from penstock.app.telemetry import SparkOptions, TelemetrySelection, choose, take_in
 from penstock.engines.base import Engine, Say
 from penstock.engines.spark.kafka_connector import with_connector
@@ -42,6 +43,9 @@ class MeasuringOptions:
     baseline: Profile | None = None
     #: Folder or address that keeps the tables, so that they can be added to.
     store: str | None = None
+    #: Seconds after which tables, and raw records sooner, go from the store; for ever without.
+    keep_s: float | None = None
+    keep_raw_s: float | None = None
     #: By name of the file where it is not said.
     source_format: str | None = None
     #: Machine type by host, for records that do not say.
@@ -59,9 +63,12 @@ def measure(
 ) -> Measurement:
     """Fit a profile to all telemetry of a folder, file or address; needs Spark."""
     chosen = options or MeasuringOptions()
+    upkeep = upkeep_of(chosen.store, chosen.keep_s, chosen.keep_raw_s, say)
     with _pipeline(chosen, say, source=source) as pipeline:
         _take_in(pipeline, source, chosen)
-        return pipeline.measure(chosen.baseline, chosen.name)
+        measured = pipeline.measure(chosen.baseline, chosen.name)
+        upkeep()
+        return measured
 
 
 def follow(
@@ -78,10 +85,12 @@ def follow(
     What is known in the end, from before where nothing new came in; nothing without any telemetry.
     """
     newest: list[Measurement] = []
+    upkeep = upkeep_of(options.store, options.keep_s, options.keep_raw_s, say)
 
     def refreshed(measured: Measurement) -> None:
         newest[:] = [measured]
         on_refresh(measured)
+        upkeep()
 
     if options.store is None:
         say("without --store the tables are gone when this ends; the profile stays (--out)")

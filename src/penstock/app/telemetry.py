@@ -62,13 +62,13 @@ def telemetry_of(
     return TelemetrySelection(tuple(_existing(own)), seconds_of(since), hint)
 
 
-def seconds_of(text: str | None) -> float | None:
+def seconds_of(text: str | None, option: str = "--since") -> float | None:
     """A time with its unit, in seconds."""
     if text is None:
         return None
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd])", text.strip())
     if match is None or float(match[1]) <= 0:
-        raise UsageError(f'--since takes a time such as 90s, 10m, 2h or 1d, not "{text}"')
+        raise UsageError(f'{option} takes a time such as 90s, 10m, 2h or 1d, not "{text}"')
     return float(match[1]) * _UNITS_S[match[2]]
 
 

@@ -40,6 +40,7 @@ from penstock.cli import (
     schema,
     show,
     simulate,
+    store,
     sweep,
     validate,
 )
@@ -101,6 +102,7 @@ for _name, _command in installed_verbs():
 app.add_typer(history.app, name="history")
 app.add_typer(import_.app, name="import")
 app.add_typer(lab.app, name="lab")
+app.add_typer(store.app, name="store")
 
 
 def _show_version(wanted: bool) -> None:

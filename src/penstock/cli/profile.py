@@ -10,7 +10,7 @@ import typer
 
 from penstock import app
 from penstock.app.measuring import MeasuringOptions
-from penstock.app.telemetry import SparkOptions
+from penstock.app.telemetry import SparkOptions, seconds_of
 from penstock.cli import engine_options, history_options, kafka_options, options
 from penstock.cli.output import say, show, write_file, write_json
 from penstock.cli.stopping import stoppable
@@ -39,6 +39,13 @@ def command(
     store: Annotated[
         str | None,
         typer.Option("--store", help="Keep the tables in this folder; later runs add to them."),
+    ] = None,
+    keep: Annotated[
+        str | None,
+        typer.Option("--keep", help="With --store: remove tables older than 30d, 12h, …."),
+    ] = None,
+    keep_raw: Annotated[
+        str | None, typer.Option("--keep-raw", help="With --keep: remove raw records sooner.")
     ] = None,
     follow: Annotated[
         bool, typer.Option("--follow", help="Keep running, and take in new files as they arrive.")
@@ -119,6 +126,8 @@ def command(
         name=name,
         baseline=_baseline(baseline),
         store=store,
+        keep_s=seconds_of(keep, "--keep"),
+        keep_raw_s=seconds_of(keep_raw, "--keep-raw"),
         source_format=source_format,
         window_s=window,
         warm_up_s=warm_up,
@@ -127,7 +136,7 @@ def command(
         spark=SparkOptions(master, driver_memory, options.spark_config(settings or [])),
     )
     if taken_from is not None:
-        _refuse_folders(follow=follow, store=store)
+        _refuse_folders(follow=follow, store=store or keep)
         target = engine_options.engine(
             taken_from, more, nimbus=nimbus, ui=ui, storm_yaml=storm_yaml, types=types
         )

@@ -10,7 +10,7 @@ from typer.core import TyperGroup
 #: Each group with its verbs, in the order in which people meet them.
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "Plan": ("plan", "show", "explain", "advise", "compare", "diff", "report"),
-    "Measure": ("profile", "history"),
+    "Measure": ("profile", "store", "history"),
     "Run": ("run", "lab", "demo"),
     "Operate": ("import", "apply"),
     "Study": ("simulate", "sweep", "bench", "reproduce", "generate"),

@@ -33,6 +33,9 @@ _VERSIONS = {
     "schedulers": 1,
     "seen": 1,
     "standing": 1,
+    "store": 1,
+    "store-compaction": 1,
+    "store-expiry": 1,
     "sweep-results": 1,
     "validation": 1,
 }

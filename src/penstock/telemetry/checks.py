@@ -50,14 +50,17 @@ class RecordCheck:
     field: str = ""
 
 
-def is_sound(value: Value, types: Mapping[str, str], now_ms: int) -> Column:
+def is_sound(
+    value: Value, types: Mapping[str, str], now_ms: int, horizon_ms: int | None = None
+) -> Column:
     """Whether a record fails none of the checks below, in as few steps as that takes.
 
     The same rules said once more, as one condition; a test holds the two against each other.
     """
     time, counters = value("time_ms"), value("counters")
     latest = min(LATEST_MS, now_ms + _AHEAD_MS)
-    sound = (value("version") == SAMPLE_VERSION) & time.between(EARLIEST_MS, latest)
+    earliest = max(EARLIEST_MS, horizon_ms or EARLIEST_MS)
+    sound = (value("version") == SAMPLE_VERSION) & time.between(earliest, latest)
     sound &= value("window_ms").between(1, LONGEST_WINDOW_MS) & value("task").isNotNull()
     sound &= counters.isNull() | counters.isin([kind.value for kind in Counters])
     sound &= F.coalesce(value("machine_type"), type_of_host(types, value("host"))).isNotNull()
@@ -115,8 +118,13 @@ def _entries_sound(f: SampleField, entries: Column) -> Column:
     return sound
 
 
-def scalar_checks(value: Value, types: Mapping[str, str], now_ms: int) -> list[RecordCheck]:
-    """The checks of single fields, in the order in which the first failure is reported."""
+def scalar_checks(
+    value: Value, types: Mapping[str, str], now_ms: int, horizon_ms: int | None = None
+) -> list[RecordCheck]:
+    """The checks of single fields, in the order in which the first failure is reported.
+
+    What is of before ``horizon_ms`` belongs to hours that have expired.
+    """
     version = value("version")
     checks = [
         RecordCheck(version.isNull(), Reason.MISSING_FIELD, "version"),
@@ -135,7 +143,7 @@ def scalar_checks(value: Value, types: Mapping[str, str], now_ms: int) -> list[R
         elif f.type is FieldType.TEXT:
             checks.append(RecordCheck(is_nested(value(f.name)), Reason.WRONG_TYPE, f.name))
             checks.append(RecordCheck(F.trim(value(f.name)) == "", Reason.EMPTY_NAME, f.name))
-    checks += _time_checks(value("time_ms"), value("window_ms"), now_ms)
+    checks += _time_checks(value("time_ms"), value("window_ms"), now_ms, horizon_ms)
     for f in scalars:
         if f.type in NUMERIC and f.name not in ("version", "time_ms", "task", "last_task"):
             checks.append(RecordCheck(value(f.name) < 0, Reason.NEGATIVE, f.name))
@@ -153,10 +161,17 @@ def not_finite(cell: Column) -> Column:
     return F.isnan(cell) | (F.abs(cell) == float("inf"))
 
 
-def _time_checks(time: Column, window: Column, now_ms: int) -> list[RecordCheck]:
+def _time_checks(
+    time: Column, window: Column, now_ms: int, horizon_ms: int | None
+) -> list[RecordCheck]:
     return [
         RecordCheck((time < _SECONDS_END_MS) | (time > LATEST_MS), Reason.TIME_UNIT, "time_ms"),
         RecordCheck(time < EARLIEST_MS, Reason.TOO_OLD, "time_ms"),
+        *(
+            []
+            if horizon_ms is None
+            else [RecordCheck(time < horizon_ms, Reason.EXPIRED, "time_ms")]
+        ),
         RecordCheck(time > now_ms + _AHEAD_MS, Reason.FUTURE, "time_ms"),
         RecordCheck((window <= 0) | (window > LONGEST_WINDOW_MS), Reason.BAD_WINDOW, "window_ms"),
     ]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
-from penstock.model.arrays import IntVector
+from penstock.model.arrays import FloatVector, IntVector
 from penstock.telemetry.findings import CostFit
 from penstock.telemetry.fit.costs import refined
 from penstock.telemetry.manifest import Manifest
@@ -39,74 +40,158 @@ if TYPE_CHECKING:
 _Key = tuple[str, str, str]
 
 
-def fit_costs(
-    spark: SparkSession,
-    tables: Tables,
-    manifest: Manifest,
-    sizes: SampleSizes,
-    timings: Timings,
-) -> list[CostFit]:
-    """One fit for each component on each machine type with a usable window."""
-    paths = [path for _, path in sorted(manifest.parts.get(POINTS, {}).items())]
-    if not paths:
-        return []
-    with timings.step("fits to samples"):
-        task = FitTask(tables.store.root, paths, sizes)
-        fits = [_fit_of(row) for row in _rows(spark, task.run, FIT_SCHEMA, LOTS)]
-    large = {_key(f): f for f in fits if f.samples > MOST_SAMPLED and not f.not_ready}
-    if not large:
-        return fits
-    with timings.step("step over all windows") as step:
-        sums = _step_sums(spark, hour_samples(tables, manifest), large)
-        step.rows = tables.records_in(manifest)
-    return [refined(f, sums[_key(f)]) if _key(f) in large else f for f in fits]
+@dataclass
+class CostFits:
+    """Fits of a store's costs, brought up to date as records come in.
+
+    Live, what was computed of hours that did not change is used again: a group is fitted anew when
+    it has grown by a tenth, and sums over all its windows are made anew only where that moves its
+    fit by more than its error.
+    """
+
+    spark: SparkSession
+    timings: Timings
+    #: Fits to samples, from which the step over all windows starts.
+    _starts: dict[_Key, CostFit] = field(default_factory=dict)
+    #: Sums of each hour, with the files they are of.
+    _sums: dict[str, tuple[tuple[str, ...], dict[_Key, FloatVector]]] = field(default_factory=dict)
+
+    def update(self, tables: Tables, manifest: Manifest, sizes: SampleSizes) -> list[CostFit]:
+        """One fit for each component on each machine type with a usable window."""
+        self._fit_samples(tables.store.root, manifest, sizes)
+        fits = [
+            replace(start, samples=sizes.groups[key])
+            for key, start in sorted(self._starts.items())
+            if sizes.groups.get(key)
+        ]
+        large = {_key(f): f for f in fits if f.samples > MOST_SAMPLED and not f.not_ready}
+        if not large:
+            return fits
+        with self.timings.step("step over all windows") as step:
+            sums, step.rows = self._all_sums(tables, manifest, large)
+        return [refined(f, sums[_key(f)]) if _key(f) in large else f for f in fits]
+
+    def _fit_samples(self, root: str, manifest: Manifest, sizes: SampleSizes) -> None:
+        due = {
+            key
+            for key, number in sizes.groups.items()
+            if number and (
+                key not in self._starts or number >= _GROWTH * self._starts[key].samples
+            )
+        }  # fmt: skip
+        if not due:
+            return
+        paths = [path for _, path in sorted(manifest.parts.get(POINTS, {}).items())]
+        with self.timings.step("fits to samples"):
+            task = FitTask(root, paths, sizes, frozenset(due))
+            fits = [_fit_of(row) for row in _rows(self.spark, task.run, FIT_SCHEMA, LOTS)]
+        for fit in fits:
+            key = _key(fit)
+            known = self._starts.get(key)
+            if known is not None and _is_close(known, fit):
+                self._starts[key] = replace(fit, **{n: getattr(known, n) for n in _START})
+                continue
+            self._starts[key] = fit
+            for _, by_group in self._sums.values():
+                by_group.pop(key, None)
+
+    def _all_sums(
+        self, tables: Tables, manifest: Manifest, large: Mapping[_Key, CostFit]
+    ) -> tuple[dict[_Key, dict[str, float]], int]:
+        """Sums over all windows, and how many records were read for them."""
+        warm_up, hours = str(tables.warm_up_s(manifest)), hour_files(tables, manifest)
+        files = {hour: (warm_up, *own, *before) for hour, own, before in hours}
+        stale = {h for h, paths in files.items() if self._sums.get(h, ((), {}))[0] != paths}
+        for hour in set(self._sums) - set(files):
+            del self._sums[hour]
+        for hour in stale:
+            self._sums[hour] = files[hour], {}
+        lacking = {
+            key
+            for hour, (_, by_group) in self._sums.items()
+            if hour not in stale
+            for key in large
+            if key not in by_group
+        }
+        for chosen, fits in (
+            ([hour for hour in hours if hour[0] in stale], dict(large)),
+            ([hour for hour in hours if hour[0] not in stale], {k: large[k] for k in lacking}),
+        ):
+            if chosen and fits:
+                self._add_up(hour_samples(tables, manifest, chosen), fits)
+        total = {key: np.zeros(len((*SUMS, *SQUARES))) for key in large}
+        for _, (_, by_group) in sorted(self._sums.items()):
+            for key, sums in by_group.items():
+                if key in total:
+                    total[key] += sums
+        names = (*SUMS, *SQUARES)
+        counted = tables.records_in(manifest)
+        share = 1.0 if lacking else len(stale) / max(len(files), 1)
+        return (
+            {key: dict(zip(names, sums.tolist(), strict=True)) for key, sums in total.items()},
+            round(counted * share),
+        )
+
+    def _add_up(self, samples: HourSamples, fits: Mapping[_Key, CostFit]) -> None:
+        task = StepTask(samples, fits)
+        names = (*SUMS, *SQUARES)
+        for row in _rows(self.spark, task.run, STEP_SCHEMA, len(samples.hours)):
+            key = (row["topology"], row["component"], row["machine_type"])
+            self._sums[row["hour"]][1][key] = np.array([row[name] for name in names])
 
 
-def _step_sums(
-    spark: SparkSession, samples: HourSamples, large: Mapping[_Key, CostFit]
-) -> dict[_Key, dict[str, float]]:
-    sums = {key: dict.fromkeys((*SUMS, *SQUARES), 0.0) for key in large}
-    rows = _rows(spark, StepTask(samples, large).run, STEP_SCHEMA, len(samples.hours))
-    for row in sorted(rows, key=lambda row: row["hour"]):
-        own = sums[row["topology"], row["component"], row["machine_type"]]
-        for name in own:
-            own[name] += row[name]
-    return sums
+#: A group that has grown by so much is fitted anew.
+_GROWTH = 1.1
+#: What the step over all windows starts from.
+_START = ("e", "met", "form", "shape", "spin", "scatter_floor", "scatter_slope")
+
+
+def _is_close(known: CostFit, fit: CostFit) -> bool:
+    """Whether a step from the one ends where a step from the other does."""
+    if known.not_ready or fit.not_ready or known.form != fit.form:
+        return False
+    return abs(fit.e - known.e) <= known.e_error and abs(fit.met - known.met) <= known.met_error
 
 
 def rates_view(tables: Tables, manifest: Manifest) -> DataFrame:
     """The table of rates, made of the samples as a commit has them."""
-    samples = hour_samples(tables, manifest)
-    spark = tables.store.spark
-    if not samples.hours:
+    hours, spark = hour_files(tables, manifest), tables.store.spark
+    if not hours:
         return spark.createDataFrame([], RATES)
-    task = RatesTask(samples, to_arrow_schema(RATES))
-    number = len(samples.hours)
+    task = RatesTask(hour_samples(tables, manifest, hours), to_arrow_schema(RATES))
+    number = len(hours)
     return spark.range(0, number, 1, number).mapInArrow(task.run, RATES)
 
 
-def hour_samples(tables: Tables, manifest: Manifest) -> HourSamples:
-    """Files of samples by hour, with the records in them that do not count."""
-    settings, by_slot = tables.window_settings(manifest), tables.samples_by_slot(manifest)
-    hours = sorted({hour_of(slot) for slot in by_slot})
-    return HourSamples(
-        settings=settings,
-        hours=[
-            (
-                hour,
-                paths_of_hour(by_slot, hour),
-                paths_of_hour(by_slot, shifted(hour, -1)) if settings.totals else [],
-            )
-            for hour in hours
-        ],
-        dropped={} if settings.needs_hours else _dropped(tables.store.root, manifest),
-    )
+HourFiles = tuple[str, Sequence[str], Sequence[str]]
 
 
-def _dropped(root: str, manifest: Manifest) -> dict[str, IntVector]:
+def hour_files(tables: Tables, manifest: Manifest) -> list[HourFiles]:
+    """Hours with the files of their samples, and of the hour before where totals need them."""
+    by_slot = tables.samples_by_slot(manifest)
+    totals = tables.window_settings(manifest).totals
+    return [
+        (
+            hour,
+            paths_of_hour(by_slot, hour),
+            paths_of_hour(by_slot, shifted(hour, -1)) if totals else [],
+        )
+        for hour in sorted({hour_of(slot) for slot in by_slot})
+    ]
+
+
+def hour_samples(tables: Tables, manifest: Manifest, hours: Sequence[HourFiles]) -> HourSamples:
+    """These hours, with the records in their files that do not count."""
+    settings, names = tables.window_settings(manifest), {hour for hour, _, _ in hours}
+    dropped = {} if settings.needs_hours else _dropped(tables.store.root, manifest, names)
+    return HourSamples(settings, hours, dropped)
+
+
+def _dropped(root: str, manifest: Manifest, hours: Container[str]) -> dict[str, IntVector]:
     by_path: dict[str, set[str]] = {}
     for slot, path in manifest.parts.get(SLOTS, {}).items():
-        by_path.setdefault(path, set()).add(slot)
+        if hour_of(slot) in hours:
+            by_path.setdefault(path, set()).add(slot)
     rows: dict[str, list[IntVector]] = {}
     for path, slots in sorted(by_path.items()):
         vocabulary = Vocabulary()

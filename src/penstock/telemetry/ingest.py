@@ -38,8 +38,12 @@ COLUMNS = (*(f.name for f in SAMPLE_FIELDS), *EXTRA_COLUMNS)
 _BAR = "|"
 
 
-def from_lines(lines: DataFrame, types: Mapping[str, str], now_ms: int) -> DataFrame:
+def from_lines(
+    lines: DataFrame, types: Mapping[str, str], now_ms: int, horizon_ms: int | None = None
+) -> DataFrame:
     """Records from JSON lines; ``lines`` has the columns value and file.
+
+    Records of before ``horizon_ms`` are set aside: the store does not keep their hours any more.
 
     Every line is read with the record's types first. Only where that fails is it read again as
     text, field by field, to take what is merely odd ("12" for 12) and to say what is wrong.
@@ -66,7 +70,7 @@ def from_lines(lines: DataFrame, types: Mapping[str, str], now_ms: int) -> DataF
         RecordCheck(F.col("typed").isNull(), Reason.NOT_JSON),
         *_type_checks(text),
     ]
-    return _judged(typed, checks, types, now_ms, raw=value.cast("binary"))
+    return _judged(typed, checks, types, now_ms, value.cast("binary"), horizon_ms)
 
 
 def _only_record(text: Column, schema: str) -> Column:
@@ -75,7 +79,9 @@ def _only_record(text: Column, schema: str) -> Column:
     return F.when(F.size(records) == 1, records[0])
 
 
-def from_columns(frame: DataFrame, types: Mapping[str, str], now_ms: int) -> DataFrame:
+def from_columns(
+    frame: DataFrame, types: Mapping[str, str], now_ms: int, horizon_ms: int | None = None
+) -> DataFrame:
     """Records from typed columns, as Parquet has them; also needs the column file."""
     require_columns(frame.schema)
     present = [f.name for f in SAMPLE_FIELDS if f.name in frame.columns]
@@ -83,11 +89,13 @@ def from_columns(frame: DataFrame, types: Mapping[str, str], now_ms: int) -> Dat
     unread = unread_checks(frame.schema, F.col("given"))
     # Two passes over the files, because nearly all records are sound, and that is seen quickly;
     # what exactly is wrong with the others takes ten times as long to find out.
-    sound = reduce(and_, [~check.fails for check in unread], is_sound(F.col, types, now_ms))
+    sound = reduce(
+        and_, [~check.fails for check in unread], is_sound(F.col, types, now_ms, horizon_ms)
+    )
     names = [f.name for f in SAMPLE_FIELDS]
     others = typed.where(~sound).select("file", "given", F.struct(*names).alias("typed"))
     raw = F.to_json("given").cast("binary")
-    judged = _judged(others, unread, types, now_ms, raw)
+    judged = _judged(others, unread, types, now_ms, raw, horizon_ms)
     return _accepted(typed.where(sound), types).unionByName(judged)
 
 
@@ -202,10 +210,11 @@ def _judged(
     types: Mapping[str, str],
     now_ms: int,
     raw: Column,
+    horizon_ms: int | None,
 ) -> DataFrame:
     """The typed record with the first check it fails; one that fails none has no reason."""
     looked = _once(frame, spoilt=F.struct(*[spoilt(f, _value).alias(f.name) for f in LISTS]))
-    every = [*checks, *scalar_checks(_value, types, now_ms)]
+    every = [*checks, *scalar_checks(_value, types, now_ms, horizon_ms)]
     for f in LISTS:
         every += entry_checks(f, _value, F.col("spoilt")[f.name])
     first = F.coalesce(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
 
 #: Larger files are split between tasks, which only Spark's own reader can do.
 WHOLE_FILE_BYTES = 128 * 2**20
-#: Writes the frame of records that were set aside, and returns how many there are.
-WriteAside = Callable[[DataFrame], int]
+#: Writes the frame of records that were set aside, and says how many by reason.
+WriteAside = Callable[[DataFrame], dict[str, int]]
 #: Judges frames of doubtful records, columns or lines, as :mod:`penstock.telemetry.ingest` does.
 Judge = Callable[[DataFrame], DataFrame]
 
@@ -41,13 +42,13 @@ class Intake:
     judge_lines: Judge
     write_aside: WriteAside
 
-    def files(self, files: DataFrame) -> tuple[TaskReport, int]:
+    def files(self, files: DataFrame) -> tuple[TaskReport, Counter[str]]:
         """Parquet files as (path, length, content, file); what was taken, how many set aside."""
         small = files.where(F.col("length") <= WHOLE_FILE_BYTES).select("content", "path", "file")
         paths = _paths(files.where(F.col("length") > WHOLE_FILE_BYTES))
         with _Held(small.mapInArrow(self.taking.parquet_files, _spark(DOUBTFUL_RECORDS))) as quick:
             report = added_up(_reports(quick))
-            parts = [(report, 0)]
+            parts = [(report, Counter[str]())]
             if report.odd_files:
                 paths += _paths(quick.where("odd is not null").withColumnRenamed("odd", "path"))
             if report.doubtful:
@@ -57,31 +58,34 @@ class Intake:
             parts.append(self.judged(self.judge_columns(_columns(files, sorted(paths)))))
         return _sum(parts)
 
-    def lines(self, lines: DataFrame) -> tuple[TaskReport, int]:
+    def lines(self, lines: DataFrame) -> tuple[TaskReport, Counter[str]]:
         """JSON lines as (value, file)."""
         with _Held(lines.mapInArrow(self.taking.json_lines, _spark(DOUBTFUL_LINES))) as quick:
             report = added_up(_reports(quick))
-            parts = [(report, 0)]
+            parts = [(report, Counter[str]())]
             if report.doubtful:
                 doubtful = quick.where("report is null").select("value", "file")
                 parts.append(self.judged(self.judge_lines(doubtful)))
         return _sum(parts)
 
-    def judged(self, judged: DataFrame) -> tuple[TaskReport, int]:
+    def judged(self, judged: DataFrame) -> tuple[TaskReport, Counter[str]]:
         """Records that the checks have judged, with the reason to set them aside, if any."""
         with _Held(judged) as known:
             accepted = known.where("reason is null").select(*RECORD_COLUMNS, "file")
             written = accepted.mapInArrow(self.taking.accepted, "report string").collect()
             report = added_up(json.loads(row["report"]) for row in written)
-            return report, self.write_aside(known.where("reason is not null"))
+            return report, Counter(self.write_aside(known.where("reason is not null")))
 
 
 def _paths(files: DataFrame) -> list[str]:
     return [row["path"] for row in files.select("path").collect()]
 
 
-def _sum(parts: list[tuple[TaskReport, int]]) -> tuple[TaskReport, int]:
-    return added_up(asdict(report) for report, _ in parts), sum(aside for _, aside in parts)
+def _sum(parts: list[tuple[TaskReport, Counter[str]]]) -> tuple[TaskReport, Counter[str]]:
+    aside = Counter[str]()
+    for _, own in parts:
+        aside.update(own)
+    return added_up(asdict(report) for report, _ in parts), aside
 
 
 def _reports(quick: DataFrame) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from penstock.files.document import document_of
 from penstock.files.schema import as_mapping
 from penstock.files.versions import FormatVersion
 
-FORMAT = FormatVersion("penstock/telemetry-store", 1)
+FORMAT = FormatVersion("penstock/telemetry-store", 2)
 #: Below the store.
 FOLDER = "manifest"
 
@@ -55,14 +55,44 @@ class Manifest:
 
 def manifest_of(data: bytes, name: str) -> Manifest:
     """The commit that a file says, or an error that says how to go back to the one before."""
+    content = content_of(data, name)
+    version = content["version"]
+    # The history of plans is such a store, too; its tables did not change.
+    if version < FORMAT.current and "samples" in content.get("parts", {}):
+        message = (
+            f"is version {version} of {FORMAT.name}, and this Penstock reads version "
+            f"{FORMAT.current}; penstock store migrate {store_of(name)} makes it one"
+        )
+        raise InputError(Finding(message, name))
+    try:
+        return Manifest(content["number"], content["parts"], content["facts"])
+    except KeyError:
+        raise broken(name) from None
+
+
+def content_of(data: bytes, name: str) -> dict[str, Any]:
+    """The fields of a commit of this version or an older one."""
     try:
         content = as_mapping(FORMAT.as_current(document_of(json.loads(data.decode()), name)).value)
-        manifest = Manifest(content["number"], content["parts"], content["facts"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, TypeError):
         raise broken(name) from None
-    if any(content.get(key) != value for key, value in FORMAT.head.items()):
+    if content.get("format") != FORMAT.name or type(content.get("version")) is not int:
         raise InputError(f"{name} is not a store this version of Penstock can read")
-    return manifest
+    return dict(content)
+
+
+def folders_named(data: bytes) -> set[str]:
+    """The folders that a commit of any version names; none where it cannot be read."""
+    try:
+        parts = json.loads(data.decode())["parts"]
+        return {folder for keys in parts.values() for folder in keys.values()}
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return set()
+
+
+def store_of(name: str) -> str:
+    """The store that a manifest's file belongs to."""
+    return name.rpartition(f"/{FOLDER}/")[0] or name
 
 
 def broken(name: str) -> InputError:
@@ -76,17 +106,22 @@ def numbers(names: Iterable[str]) -> list[int]:
     return sorted(int(n[:-5]) for n in names if n.endswith(".json") and n[:-5].isdigit())
 
 
+def commits_in(root: Path) -> list[int]:
+    """Numbers of the commits of a store in a local folder, the newest last."""
+    folder = root / FOLDER
+    return numbers(path.name for path in folder.iterdir()) if folder.is_dir() else []
+
+
 def manifest_name(number: int) -> str:
     return f"{FOLDER}/{number:08d}.json"
 
 
 def local_manifest(root: Path) -> Manifest:
     """The newest commit of a store in a local folder; an empty one where there is none."""
-    folder = root / FOLDER
-    versions = numbers(path.name for path in folder.iterdir()) if folder.is_dir() else []
-    if not versions:
+    commits = commits_in(root)
+    if not commits:
         return Manifest()
-    path = root / manifest_name(versions[-1])
+    path = root / manifest_name(commits[-1])
     try:
         return manifest_of(path.read_bytes(), str(path))
     except OSError as error:

@@ -11,6 +11,7 @@ import hashlib
 import json
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +19,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_schema
 
 from penstock.errors import InputError
 from penstock.model.profile import Profile
@@ -25,16 +27,18 @@ from penstock.model.telemetry import Sample
 from penstock.telemetry import measure
 from penstock.telemetry.batch_stream import BatchStream
 from penstock.telemetry.checks import type_of_host
-from penstock.telemetry.cost_fits import fit_costs
+from penstock.telemetry.cost_fits import CostFits
 from penstock.telemetry.drift import CostDrift, between_profiles
 from penstock.telemetry.findings import Measurement, TableFindings
 from penstock.telemetry.ingest import from_columns, from_lines
 from penstock.telemetry.intake import Intake
 from penstock.telemetry.quality import Quality
-from penstock.telemetry.schemas import PROFILE
+from penstock.telemetry.retention import HORIZON
+from penstock.telemetry.schemas import TABLES
 from penstock.telemetry.selection import Selection
 from penstock.telemetry.settings import USUAL_WARM_UP_S, Settings
-from penstock.telemetry.slots.summaries import Summaries
+from penstock.telemetry.slots.files import StoreFiles
+from penstock.telemetry.slots.summaries import Summaries, SummaryReader
 from penstock.telemetry.slots.take_in import TakeIn, TaskReport
 from penstock.telemetry.source import RecordSource, SourceFormat
 from penstock.telemetry.spark_errors import SparkFailed
@@ -77,6 +81,11 @@ class Pipeline:
     #: Records that tables are made of; all of them without.
     only: Selection | None = None
     timings: Timings = field(default_factory=Timings)
+
+    def __post_init__(self) -> None:
+        # What is known of hours that do not change is kept from one refresh to the next.
+        self._summaries = SummaryReader(self.store.root)
+        self._fits = CostFits(self.spark, self.timings)
 
     @property
     def tables(self) -> Tables:
@@ -158,7 +167,7 @@ class Pipeline:
 
     def _take(
         self, source: RecordSource, frame: DataFrame, folder: str, key: str
-    ) -> tuple[TaskReport, int]:
+    ) -> tuple[TaskReport, Counter[str]]:
         intake = self._intake(folder, key)
         match source.format:
             case SourceFormat.PARQUET:
@@ -168,10 +177,12 @@ class Pipeline:
         return intake.lines(frame)
 
     def _intake(self, folder: str, key: str) -> Intake:
+        now_ms, horizon_ms = self._limits_ms()
         taking = TakeIn(
             root=self.store.root,
             folder=folder,
-            now_ms=self._now_ms(),
+            now_ms=now_ms,
+            horizon_ms=horizon_ms,
             machine_types=self.machine_types,
             types_win=self.types_win,
         )
@@ -180,10 +191,10 @@ class Pipeline:
         )
 
     def _judged_columns(self, frame: DataFrame) -> DataFrame:
-        return self._with_types(from_columns(frame, self.machine_types, self._now_ms()))
+        return self._with_types(from_columns(frame, self.machine_types, *self._limits_ms()))
 
     def _judged_lines(self, frame: DataFrame) -> DataFrame:
-        return self._with_types(from_lines(frame, self.machine_types, self._now_ms()))
+        return self._with_types(from_lines(frame, self.machine_types, *self._limits_ms()))
 
     def _judged_storm_log(self, frame: DataFrame) -> DataFrame:
         read = storm_log.read_log(frame)
@@ -196,8 +207,9 @@ class Pipeline:
         known = type_of_host(self.machine_types, F.col("host"))
         return judged.withColumn("machine_type", F.coalesce(known, "machine_type"))
 
-    def _now_ms(self) -> int:
-        return int(self.clock() * 1000)
+    def _limits_ms(self) -> tuple[int, int | None]:
+        """Now, and since when the store takes records in."""
+        return int(self.clock() * 1000), self.store.manifest().facts.get(HORIZON)
 
     # -- out ----------------------------------------------------------------------------------
 
@@ -209,9 +221,9 @@ class Pipeline:
         self._say_if_short(manifest)
         self.progress("fitting costs")
         with self.timings.step("adding up hours"):
-            summaries = Summaries.of(self.store.root, manifest)
+            summaries = self._summaries.read(manifest)
             sizes = summaries.sizes()
-        fits = fit_costs(self.spark, self.tables, manifest, sizes, self.timings)
+        fits = self._fits.update(self.tables, manifest, sizes)
         with self.timings.step("workers and streams"):
             findings = measure.find(summaries, sizes, fits)
         profile = measure.profile_of(
@@ -248,22 +260,21 @@ class Pipeline:
         profile: Profile | None,
         drift: tuple[CostDrift, ...],
     ) -> None:
-        part = f"{manifest.number + 1:08d}"
-        rows = _profile_rows(findings, profile)
-        frame = self.spark.createDataFrame(rows, PROFILE)
-        changed = self.spark.createDataFrame(
-            [
-                (d.row, d.machine_type, d.measure, d.before, d.after, d.change, d.confidence,
-                 d.drifted)
-                for d in drift
-            ],
-            "row string, machine_type string, measure string, before double, after double, "
-            "change double, confidence double, drifted boolean",
-        )  # fmt: skip
-        for table, content in (("profile", frame), ("drift", changed)):
-            folders = self.store.write(table, content.coalesce(1), part)
-            old = manifest.parts.get(table, {})
-            manifest = manifest.with_parts(table, folders, replacing=old)
+        part, files = f"part={manifest.number + 1:08d}", StoreFiles(self.store.root)
+        changes = [
+            (d.row, d.machine_type, d.measure, d.before, d.after, d.change, d.confidence, d.drifted)
+            for d in drift
+        ]
+        for table, rows in (("profile", _profile_rows(findings, profile)), ("drift", changes)):
+            columns = [list(column) for column in zip(*rows, strict=True)]
+            schema = to_arrow_schema(TABLES[table])
+            content = pa.Table.from_arrays(
+                [pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)], schema=schema
+            ) if rows else schema.empty_table()  # fmt: skip
+            path = files.write(f"{table}/{part}", table, content, [])
+            manifest = manifest.with_parts(
+                table, {part: path}, replacing=manifest.parts.get(table, {})
+            )
         self.store.commit(manifest)
 
     def _quality(

@@ -27,6 +27,7 @@ class Reason(StrEnum):
     # Its time.
     TIME_UNIT = "time not in milliseconds"
     TOO_OLD = "before the year 2000"
+    EXPIRED = "older than the retention"
     FUTURE = "in the future"
     BAD_WINDOW = "impossible window"
     # Against other figures and records.

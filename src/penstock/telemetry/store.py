@@ -19,23 +19,24 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import reduce
+from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from penstock.telemetry.local_store import KEPT_COMMITS, LocalStore
 from penstock.telemetry.manifest import (
     FOLDER,
     Manifest,
     broken,
+    folders_named,
     manifest_name,
     manifest_of,
     numbers,
 )
 from penstock.telemetry.schemas import INTERNAL_TABLES, TABLES
 from penstock.telemetry.writer_lock import StoreBusyError
-
-_KEPT_MANIFESTS = 3
 
 
 class Store:
@@ -44,9 +45,6 @@ class Store:
     def __init__(self, spark: SparkSession, root: str) -> None:
         self.spark = spark
         self.root = root.rstrip("/")
-        self._is_swept = False
-        #: What the last commits consist of.
-        self._folders: dict[int, set[str]] = {}
         jvm: Any = spark._jvm
         self._jvm: Any = jvm
         configuration = spark.sparkContext._jsc.hadoopConfiguration()  # type: ignore[attr-defined]
@@ -55,6 +53,8 @@ class Store:
         self._context = jvm.org.apache.hadoop.fs.FileContext.getFileContext(
             self._fs.getUri(), configuration
         )
+        uri = self._fs.makeQualified(path).toUri()
+        self._local = LocalStore(Path(uri.getPath())) if uri.getScheme() == "file" else None
 
     # -- manifest -----------------------------------------------------------------------------
 
@@ -65,16 +65,18 @@ class Store:
 
     def _read_manifest(self, number: int) -> Manifest:
         name = self._manifest_name(number)
+        return manifest_of(self._bytes(name), name)
+
+    def _bytes(self, name: str) -> bytes:
         stream = self._fs.open(self._path(name))
         try:
-            data = bytes(stream.readAllBytes())
+            return bytes(stream.readAllBytes())
         except Exception as error:
             if "ChecksumException" in str(error):
                 raise broken(name) from None
             raise
         finally:
             stream.close()
-        return manifest_of(data, name)
 
     def commit(self, manifest: Manifest) -> Manifest:
         """Make ``manifest`` the newest; refused when another writer was faster."""
@@ -104,25 +106,15 @@ class Store:
         return following
 
     def _clean_up(self, manifest: Manifest) -> None:
-        """Remove old manifests, and folders that only they or a crashed run knew of.
-
-        A reader may still be at work on the commit before: its folders stay one commit longer.
-        """
+        """Remove old manifests, and folders that only they or a crashed run knew of."""
+        if self._local is not None:
+            self._local.clean_up()  # which also knows who reads what
+            return
         numbers = self._manifest_numbers()
-        self._folders[manifest.number] = manifest.folders
-        kept, old = numbers[-_KEPT_MANIFESTS:], numbers[:-_KEPT_MANIFESTS]
-        live = set().union(*(self._folders_of(number) for number in kept))
-        if not self._is_swept:
-            # What a run before this one has left: looked for once, for it takes a look at all.
-            self._sweep(live)
-            self._is_swept = True
-        for number in old:
-            for folder in self._folders_of(number) - live:
-                self._delete(f"{self.root}/{folder}")
+        # A reader may still be at work on a commit before: its folders stay two commits longer.
+        live = manifest.folders | self._folders_of(numbers[-KEPT_COMMITS:-1])
+        for number in numbers[:-KEPT_COMMITS]:
             self._delete(self._manifest_name(number))
-            self._folders.pop(number, None)
-
-    def _sweep(self, live: set[str]) -> None:
         for table in (*TABLES, *INTERNAL_TABLES):
             for part in self._children(f"{self.root}/{table}"):
                 folder = f"{table}/{part}"
@@ -136,10 +128,9 @@ class Store:
                     if f"{folder}/{child}" not in inner:
                         self._delete(f"{self.root}/{folder}/{child}")
 
-    def _folders_of(self, number: int) -> set[str]:
-        if number not in self._folders:
-            self._folders[number] = self._read_manifest(number).folders
-        return self._folders[number]
+    def _folders_of(self, numbers: list[int]) -> set[str]:
+        names = [self._manifest_name(number) for number in numbers]
+        return {folder for name in names for folder in folders_named(self._bytes(name))}
 
     # -- tables -------------------------------------------------------------------------------
 
@@ -152,9 +143,9 @@ class Store:
     def write_by(
         self, column: str, table: str, frame: DataFrame, part: str, *, mode: str = "overwrite"
     ) -> dict[str, str]:
-        """The same with a folder for each value of a column; the folders by that value."""
+        """The same with a folder for each value of a column, which need not be the table's."""
         folder = f"{table}/part={part}"
-        writer = self._selected(table, frame).write.mode(mode).partitionBy(column)
+        writer = self._selected(table, frame, column).write.mode(mode).partitionBy(column)
         writer.parquet(f"{self.root}/{folder}")
         names = self._children(f"{self.root}/{folder}")
         return {
@@ -164,9 +155,11 @@ class Store:
         }
 
     @staticmethod
-    def _selected(table: str, frame: DataFrame) -> DataFrame:
+    def _selected(table: str, frame: DataFrame, column: str | None = None) -> DataFrame:
+        schema = TABLES[table]
+        more = [] if column is None or column in schema.names else [column]
         return frame.select(
-            *[F.col(f.name).cast(f.dataType).alias(f.name) for f in TABLES[table].fields]
+            *[F.col(f.name).cast(f.dataType).alias(f.name) for f in schema.fields], *more
         )
 
     def read(self, manifest: Manifest, table: str, keys: Iterable[str] | None = None) -> DataFrame:

@@ -12,6 +12,7 @@ Two steps, each ended by one commit, both safe to repeat:
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -23,12 +24,13 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from penstock.model.telemetry import SAMPLE_FIELDS
+from penstock.telemetry.intake import WriteAside
 from penstock.telemetry.manifest import Manifest
 from penstock.telemetry.schemas import TABLES
 from penstock.telemetry.selection import Selection
 from penstock.telemetry.settings import Settings, fitting_warm_up_s
 from penstock.telemetry.slots.hour_task import REPEATED, HourReport, HourTask, HourWork
-from penstock.telemetry.slots.keys import hour_of, shifted, slot_of
+from penstock.telemetry.slots.keys import HOUR_LENGTH, hour_of, shifted, slot_of
 from penstock.telemetry.slots.samples import ChosenRecords, WindowSettings
 from penstock.telemetry.slots.sums import SampleSizes
 from penstock.telemetry.slots.take_in import TaskReport
@@ -44,7 +46,7 @@ _HOUR_TABLES = ("streams", "traffic", "places", "workers", "utilisation")
 _REMEMBERED = 20
 
 #: Takes a batch into the folder given: a report, and how many records were set aside.
-TakeBatch = Callable[[str], tuple[TaskReport, int]]
+TakeBatch = Callable[[str], tuple[TaskReport, Counter[str]]]
 
 
 @dataclass
@@ -76,20 +78,20 @@ class Tables:
         }
         updated = manifest.with_parts("samples", samples)
         if aside:
-            folder = f"quarantine/part={key}/hour={ASIDE}"
+            folder = f"quarantine/part={key}/slot={ASIDE}"
             updated = updated.with_parts("quarantine", {f"{ASIDE}/{key}": folder})
         self.store.commit(updated.with_facts(**_with_report(manifest.facts, report, aside, key)))
-        return report.records + aside
+        return report.records + aside.total()
 
-    def write_aside(self, key: str) -> Callable[[DataFrame], int]:
-        """Writes records that were set aside on the way in, and says how many."""
+    def write_aside(self, key: str) -> WriteAside:
+        """Writes records that were set aside on the way in, and says how many by reason."""
 
-        def write(aside: DataFrame) -> int:
-            number = aside.count()
-            if number:
-                whole = aside.withColumn("hour", F.lit(ASIDE))
-                self.store.write_by("hour", "quarantine", whole, key, mode="append")
-            return number
+        def write(aside: DataFrame) -> dict[str, int]:
+            rows = aside.groupBy("reason").count().collect()
+            if rows:
+                whole = aside.withColumns({"hour": F.lit(ASIDE), "slot": F.lit(ASIDE)})
+                self.store.write_by("slot", "quarantine", whole, key, mode="append")
+            return {str(row["reason"]): int(row["count"]) for row in rows}
 
         return write
 
@@ -117,7 +119,14 @@ class Tables:
             updated = self._with_repeats(updated, computed, reports, task.part)
         finally:
             computed.unpersist()
-        facts = {"pending": [], "warm_up_s": self.warm_up_s(manifest)}
+        repeats = dict(manifest.facts.get("repeats", {}))
+        for report in reports:
+            repeats |= {slot: report.repeats.get(slot, {}) for slot in report.slots}
+        facts = {
+            "pending": [],
+            "warm_up_s": self.warm_up_s(manifest),
+            "repeats": {slot: counts for slot, counts in sorted(repeats.items()) if counts},
+        }
         records = sum(report.records for report in reports)
         return self.store.commit(updated.with_facts(**facts)), records
 
@@ -181,9 +190,9 @@ class Tables:
     def _with_repeats(
         self, manifest: Manifest, computed: DataFrame, reports: Iterable[HourReport], part: str
     ) -> Manifest:
-        """Quarantine of repeated records in place of that of these hours before."""
+        """Quarantine of repeated records in place of that of these slots before."""
         known = list(reports)
-        gone = [report.hour for report in known]
+        gone = [slot for report in known for slot in report.slots]
         folders: dict[str, str] = {}
         if any(report.repeats for report in known):
             names = [f.name for f in SAMPLE_FIELDS]
@@ -192,20 +201,20 @@ class Tables:
                 "reason",
                 F.lit("").alias("field"),
                 "file",
-                "hour",
+                F.substring("slot", 1, HOUR_LENGTH).alias("hour"),
+                "slot",
             )
-            folders = self.store.write_by("hour", "quarantine", aside, part)
+            folders = self.store.write_by("slot", "quarantine", aside, part)
         return manifest.with_parts("quarantine", folders, replacing=gone)
 
     # -- facts --------------------------------------------------------------------------------
 
     def set_aside(self, manifest: Manifest) -> dict[str, int]:
         """Records set aside, by reason."""
-        if not manifest.parts.get("quarantine"):
-            return {}
-        quarantine = self.store.read(manifest, "quarantine")
-        rows = quarantine.groupBy("reason").count().collect()
-        return {str(row["reason"]): int(row["count"]) for row in rows}
+        counts = Counter(manifest.facts.get("aside", {}))
+        for repeats in manifest.facts.get("repeats", {}).values():
+            counts.update(repeats)
+        return {reason: number for reason, number in sorted(counts.items()) if number}
 
     def records_in(self, manifest: Manifest) -> int:
         return int(manifest.facts.get("records", 0))
@@ -239,11 +248,11 @@ def _with_hours(manifest: Manifest, reports: Iterable[HourReport]) -> Manifest:
 
 
 def _with_report(
-    facts: Mapping[str, Any], report: TaskReport, aside: int, key: str
+    facts: Mapping[str, Any], report: TaskReport, aside: Counter[str], key: str
 ) -> dict[str, Any]:
     """Facts after a batch."""
-    records = report.records + aside
-    batches = {**facts.get("batches", {}), key: {"records": records, "aside": aside}}
+    records = report.records + aside.total()
+    batches = {**facts.get("batches", {}), key: {"records": records, "aside": aside.total()}}
     uptimes_s = [*facts.get("uptimes_s", []), *report.uptimes_s]
     groups = {tuple(names): n for *names, n in facts.get("groups", [])}
     for *names, number in report.groups:
@@ -256,6 +265,7 @@ def _with_report(
         "pending": sorted({*facts.get("pending", []), *slots}),
         "batches": _recent(batches),
         "records": int(facts.get("records", 0)) + records,
+        "aside": Counter(facts.get("aside", {})) + aside,
         "totals": bool(facts.get("totals") or report.totals),
         "uptimes_s": [min(uptimes_s), max(uptimes_s)] if uptimes_s else [],
         "groups": [[*names, number] for names, number in sorted(groups.items())],

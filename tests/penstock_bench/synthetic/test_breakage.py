@@ -116,8 +116,8 @@ def test_a_line_has_no_other_defect(defect: Defect) -> None:
     assert changed == {defect.field.partition(".")[0]}
 
 
-#: Reasons that a single line of ours cannot give: of other formats, and of whole files.
-NOT_OF_A_LINE = {Reason.NOT_METRICS, Reason.CUT_OFF}
+#: Reasons that a single line of ours cannot give: of other formats, of whole files, of a store.
+NOT_OF_A_LINE = {Reason.NOT_METRICS, Reason.CUT_OFF, Reason.EXPIRED}
 
 
 def test_every_reason_has_a_way_and_no_two_ways_share_a_name() -> None:

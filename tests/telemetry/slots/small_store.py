@@ -20,10 +20,10 @@ from penstock.telemetry.slots.bundles import read_bundle
 from penstock.telemetry.slots.fit_points import LOTS
 from penstock.telemetry.slots.fit_task import FitTask
 from penstock.telemetry.slots.hour_task import HourReport, HourTask, HourWork
-from penstock.telemetry.slots.keys import SLOT_MS, hour_of, shifted, slot_name
+from penstock.telemetry.slots.keys import hour_of, shifted
 from penstock.telemetry.slots.rates_task import HourSamples, RatesTask
 from penstock.telemetry.slots.samples import WindowSettings
-from penstock.telemetry.slots.summaries import Summaries
+from penstock.telemetry.slots.summaries import Summaries, SummaryReader
 from penstock.telemetry.slots.sums import SampleSizes
 from penstock.telemetry.slots.take_in import TakeIn
 
@@ -110,7 +110,7 @@ class SmallStore:
         self.repeats |= {slot: [] for slot in slots}
         for row in rows:
             if row["report"] is None:
-                self.repeats[slot_name(row["time_ms"] // SLOT_MS)].append(_aside(row))
+                self.repeats[row["slot"]].append(_aside(row))
         for table, path in report.tables.items():
             self.manifest = self.manifest.with_parts(table, {hour: path})
         self.manifest = (
@@ -140,7 +140,7 @@ class SmallStore:
         ]
 
     def summaries(self) -> Summaries:
-        return Summaries.of(self.root, self.manifest)
+        return SummaryReader(self.root).read(self.manifest)
 
     def dropped(self) -> dict[str, Any]:
         """By file of samples, the rows that do not count."""
@@ -170,7 +170,8 @@ class SmallStore:
     def fits(self) -> list[Row]:
         """Costs fitted to the samples of windows, before the step over all of them."""
         paths = [path for _, path in sorted(self.manifest.parts.get("points", {}).items())]
-        task = FitTask(self.root, paths, self.summaries().sizes())
+        sizes = self.summaries().sizes()
+        task = FitTask(self.root, paths, sizes, frozenset(sizes.groups))
         lots = pa.record_batch([pa.array(range(LOTS), pa.int64())], names=["id"])
         return [row for batch in task.run([lots]) for row in batch.to_pylist()]
 

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 import pyarrow as pa
 
-from penstock.model.arrays import FloatVector, IntVector
+from penstock.model.arrays import BoolVector, FloatVector, IntVector
 from penstock.model.cpu_form import FormKind
 from penstock.telemetry.findings import CostFit
 from penstock.telemetry.fit.group_fit import fit_groups
@@ -61,6 +61,8 @@ class FitTask:
     #: Files of points, one an hour.
     paths: Sequence[str]
     sizes: SampleSizes
+    #: Groups to fit.
+    due: frozenset[tuple[str, str, str]]
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -73,6 +75,7 @@ class FitTask:
         table = joined(
             [from_arrow(read_points(self.root, path, lot), vocabulary) for path in self.paths]
         )
+        table = rows_of(table, self._is_due(table, vocabulary))
         table = rows_of(table, chosen(table, vocabulary, self.sizes))
         groups = Groups.of(*(table[name] for name in GROUP))
         words = vocabulary.words
@@ -85,6 +88,12 @@ class FitTask:
         ordered = [keys[n] for n in order]
         samples = [self.sizes.groups[key] for key in ordered]
         return fit_groups(points_of(table, vocabulary), number, ordered, samples)
+
+    def _is_due(self, table: Columns, vocabulary: Vocabulary) -> BoolVector:
+        groups = Groups.of(*(table[name] for name in GROUP))
+        words = vocabulary.words
+        due = [tuple(words[table[name][row]] for name in GROUP) in self.due for row in groups.first]
+        return np.array(due, dtype=bool)[groups.of_row]
 
 
 # -- the step over all windows -----------------------------------------------------------------

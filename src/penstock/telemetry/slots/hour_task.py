@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -28,7 +27,7 @@ from penstock.telemetry.slots.columns import (
 )
 from penstock.telemetry.slots.files import StoreFiles
 from penstock.telemetry.slots.fit_points import write_points
-from penstock.telemetry.slots.hours import SUMMARIES, hour_summaries, hour_tables
+from penstock.telemetry.slots.hours import SUMMARIES, hour_summaries, hour_tables, instances
 from penstock.telemetry.slots.keys import SLOT_MS, hour_start, slot_name, slot_numbers
 from penstock.telemetry.slots.partial_tables import PARTIAL_TABLES
 from penstock.telemetry.slots.samples import (
@@ -71,7 +70,8 @@ class HourReport:
     points: str
     tables: dict[str, str]
     records: int
-    repeats: int
+    #: Repeated records by slot and reason.
+    repeats: dict[str, dict[str, int]]
 
 
 @dataclass(frozen=True)
@@ -94,11 +94,12 @@ class HourTask:
     def _hour(self, work: HourWork) -> Iterator[pa.RecordBatch]:
         vocabulary = Vocabulary()
         parts: list[dict[str, Columns]] = []
-        records = repeats = 0
+        records, repeats = 0, dict[str, dict[str, int]]()
         for samples, windows in self._windows(work, vocabulary):
             records += len(samples.records)
-            repeats += len(samples.repeats.rows)
-            yield from _repeats(samples, work.hour)
+            for slot, reason, repeated in _repeats(samples):
+                repeats.setdefault(slot, {})[reason] = len(repeated)
+                yield from repeated.to_batches()
             parts += self._partials(samples, windows, vocabulary)
         yield _report(self._write(work, parts, vocabulary, records, repeats))
 
@@ -145,7 +146,7 @@ class HourTask:
         computed: Sequence[dict[str, Columns]],
         vocabulary: Vocabulary,
         records: int,
-        repeats: int,
+        repeats: dict[str, dict[str, int]],
     ) -> HourReport:
         root, hour = self.settings.root, work.hour
         fresh = _joined(computed)
@@ -175,7 +176,7 @@ class HourTask:
             ),
             points=write_points(
                 root, f"points/part={self.part}", work.hour, fresh[_POINTS],
-                summaries["instances"], vocabulary, self.sizes,
+                instances(every["tasks"]), vocabulary, self.sizes,
                 stored=work.points, replaced=work.slots,
             ),
             tables=paths,
@@ -220,7 +221,7 @@ def _dropped_in(samples: SlotSamples, slot: int) -> Columns:
 
 #: Repeated records with the reason to set them aside, and reports.
 REPEATED = pa.schema(
-    [*record_schema(), *(pa.field(n, pa.string()) for n in ("file", "hour", "reason", "report"))]
+    [*record_schema(), *(pa.field(n, pa.string()) for n in ("file", "slot", "reason", "report"))]
 )
 
 
@@ -228,18 +229,21 @@ def _report(report: HourReport) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist([{"report": json.dumps(asdict(report))}], schema=REPEATED)
 
 
-def _repeats(samples: SlotSamples, hour: str) -> Iterator[pa.RecordBatch]:
-    repeats = samples.repeats
-    for rows, reason in (
-        (repeats.duplicates, Reason.DUPLICATE),
-        (repeats.conflicts, Reason.CONFLICT),
+def _repeats(samples: SlotSamples) -> Iterator[tuple[str, str, pa.Table]]:
+    """Repeated records by slot and reason."""
+    time_ms = np.asarray(samples.records["time_ms"].to_numpy())
+    record = pa.schema([*record_schema(), pa.field("file", pa.string())])
+    for reason, rows in (
+        (Reason.DUPLICATE, samples.repeats.duplicates),
+        (Reason.CONFLICT, samples.repeats.conflicts),
     ):
-        if not len(rows):
-            continue
-        table = samples.records.take(pa.array(rows))
-        words: dict[str, Any] = {"hour": hour, "reason": reason.value, "report": None}
-        more = [pa.repeat(pa.scalar(word, pa.string()), len(table)) for word in words.values()]
-        known = table.select([*record_schema().names, "file"]).cast(
-            pa.schema([*record_schema(), pa.field("file", pa.string())])
-        )
-        yield from pa.Table.from_arrays([*known.columns, *more], schema=REPEATED).to_batches()
+        slots = slot_numbers(time_ms[rows])
+        for number in np.unique(slots):
+            own = samples.records.take(pa.array(rows[slots == number]))
+            slot = slot_name(int(number))
+            more = [
+                pa.repeat(pa.scalar(word, pa.string()), len(own))
+                for word in (slot, reason.value, None)
+            ]
+            columns = own.select(record.names).cast(record).columns
+            yield slot, reason.value, pa.Table.from_arrays([*columns, *more], schema=REPEATED)

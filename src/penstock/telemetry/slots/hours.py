@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pyarrow as pa
 
@@ -17,9 +19,10 @@ from penstock.telemetry.slots.columns import (
 from penstock.telemetry.slots.partial_tables import fields
 from penstock.telemetry.slots.traffic import instance_traffic, place_traffic, worker_crossings
 
+EDGE = ("topology", "source", "stream", "target")
 _TASK = ("topology", "run", "component", "task")
 _STREAM = ("topology", "component", "stream")
-_GROUP = ("topology", "component", "machine_type")
+GROUP = ("topology", "component", "machine_type")
 
 #: What profiles need of an hour beside the points of the fit.
 SUMMARIES: dict[str, pa.Schema] = {
@@ -30,7 +33,6 @@ SUMMARIES: dict[str, pa.Schema] = {
     "memory": fields(
         "text: topology component machine_type", "number: memory_mb", "whole: windows"
     ),
-    "instances": fields("text: topology run component", "number: instances"),
     "spans": fields(
         "text: topology run host",
         "whole: task first_ms last_ms",
@@ -44,8 +46,8 @@ SUMMARIES: dict[str, pa.Schema] = {
     "edges": fields(
         "text: topology source stream target",
         "number: tuples_per_s tuples bytes",
-        # Pairs of instances, and those whose sender was estimated.
-        "whole: pairs estimated",
+        # Pairs of instances, those whose sender was estimated, and hours that have any.
+        "whole: pairs estimated hours",
     ),
     "crossings": fields("text: run host worker", "number: crossing"),
     "worker_rates": fields("text: run host worker machine_type", "number: rate", "whole: moments"),
@@ -77,10 +79,9 @@ def hour_summaries(
 ) -> dict[str, Columns]:
     tasks = parts["tasks"]
     return {
-        "groups": _added(tasks, _GROUP, SUMMARIES["groups"].names[len(_GROUP) :]),
-        "memory": _added(parts["memory"], (*_GROUP, "memory_mb"), ["windows"]),
-        "instances": instances(tasks),
-        "spans": _spans(tasks),
+        "groups": added(tasks, GROUP, SUMMARIES["groups"].names[len(GROUP) :]),
+        "memory": added(parts["memory"], (*GROUP, "memory_mb"), ["windows"]),
+        "spans": spans(tasks),
         "stream_sums": stream_sums(tables["streams"]),
         "edges": _edges(tables["traffic"]),
         "crossings": worker_crossings(tables["traffic"], vocabulary),
@@ -134,7 +135,7 @@ def stream_sums(blocks: Columns) -> Columns:
 
 
 def _edges(traffic: Columns) -> Columns:
-    names = ("topology", "source", "stream", "target")
+    names = EDGE
     groups = Groups.of(*(traffic[name] for name in names))
     return {
         **groups.keys(traffic, names),
@@ -143,6 +144,7 @@ def _edges(traffic: Columns) -> Columns:
         "bytes": groups.known_sums(traffic["bytes"]),
         "pairs": groups.counts(),
         "estimated": groups.counts(traffic["estimated"]),
+        "hours": np.ones(len(groups), dtype=np.int64),
     }
 
 
@@ -161,14 +163,15 @@ def instances(tasks: Columns) -> Columns:
     }
 
 
-def _added(table: Columns, names: tuple[str, ...], counted: list[str]) -> Columns:
+def added(table: Columns, names: tuple[str, ...], counted: Sequence[str]) -> Columns:
     keys = [table[n].view(np.int64) if table[n].dtype.kind == "f" else table[n] for n in names]
     groups = Groups.of(*keys)
     sums = {name: groups.sums(table[name]).astype(np.int64) for name in counted}
     return {**groups.keys(table, names), **sums}
 
 
-def _spans(tasks: Columns) -> Columns:
+def spans(tasks: Columns) -> Columns:
+    """When each task was seen on each host."""
     names = ("topology", "run", "host", "task")
     groups = Groups.of(*(tasks[name] for name in names))
     first_ms = groups.least(tasks["first_ms"])

@@ -14,7 +14,8 @@ SLOT_MS = 600_000
 HOUR_MS = 3_600_000
 _HOUR = "%Y-%m-%d-%H"
 _SLOT = "%Y-%m-%d-%H-%M"
-_HOUR_LENGTH = len("2026-01-01-00")
+#: Keys of slots begin with their hour.
+HOUR_LENGTH = len("2026-01-01-00")
 
 
 def slot_numbers(time_ms: IntVector) -> IntVector:
@@ -31,7 +32,7 @@ def hour_name(time_ms: int) -> str:
 
 def hour_of(key: str) -> str:
     """The hour that a part's key begins with."""
-    return key[:_HOUR_LENGTH]
+    return key[:HOUR_LENGTH]
 
 
 def slot_of(key: str) -> str:

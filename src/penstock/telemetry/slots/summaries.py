@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from penstock.telemetry.manifest import Manifest
 from penstock.telemetry.slots.bundles import read_bundle
 from penstock.telemetry.slots.columns import (
+    NO_WORD,
     Columns,
     Groups,
     Vocabulary,
@@ -21,10 +22,9 @@ from penstock.telemetry.slots.columns import (
     rows_of,
 )
 from penstock.telemetry.slots.files import StoreFiles
-from penstock.telemetry.slots.hours import SUMMARIES, ranked, stream_sums
+from penstock.telemetry.slots.hours import EDGE, GROUP, SUMMARIES, added, ranked, spans, stream_sums
 from penstock.telemetry.slots.sums import SampleSizes, in_sample, worker_numbers
 
-GROUP = ("topology", "component", "machine_type")
 #: Hours whose minutes tell what a worker process costs anyway: the newest.
 _MOST_HOURS = 200
 _STREAM = ("topology", "component", "stream")
@@ -38,23 +38,8 @@ class Summaries:
     manifest: Manifest
     vocabulary: Vocabulary
     tables: Mapping[str, Columns]
-
-    @staticmethod
-    def of(root: str, manifest: Manifest) -> Summaries:
-        vocabulary = Vocabulary()
-        hours = []
-        for hour, path in sorted(manifest.parts.get("hours", {}).items()):
-            tables = read_bundle(root, path)
-            known = {name: from_arrow(table, vocabulary) for name, table in tables.items()}
-            for table in known.values():
-                table["hour"] = np.full(length(table), vocabulary.number(hour))
-            hours.append(known)
-        empty = {
-            name: from_arrow(schema.empty_table(), vocabulary) | {"hour": np.zeros(0, np.int64)}
-            for name, schema in SUMMARIES.items()
-        }
-        every = {name: joined([table[name] for table in [empty, *hours]]) for name in SUMMARIES}
-        return Summaries(root, manifest, vocabulary, every)
+    #: Columns of tables' files read before, by file.
+    known: dict[str, Columns] = field(default_factory=dict)
 
     def text(self, column: Any) -> list[str]:
         words = self.vocabulary.words
@@ -166,11 +151,10 @@ class Summaries:
 
     def edges(self) -> list[dict[str, Any]]:
         """Tuples/s on every stream between components: the mean of all hours that have any."""
-        names = ("topology", "source", "stream", "target")
-        table = self.tables["edges"]
+        names, table = EDGE, self.tables["edges"]
         groups = Groups.of(*(table[name] for name in names))
         texts = zip(*(self.text(table[name][groups.first]) for name in names), strict=True)
-        per_s = groups.sums(table["tuples_per_s"]) / groups.counts()
+        per_s = groups.sums(table["tuples_per_s"]) / groups.sums(table["hours"])
         size = groups.known_sums(table["bytes"]) / groups.sums(table["tuples"])
         rows = [
             dict(zip(names, key, strict=True))
@@ -216,11 +200,13 @@ class Summaries:
     def _table(self, name: str, columns: Sequence[str], newest: int | None = None) -> Columns:
         parts = self.manifest.parts.get(name, {})
         hours = sorted(parts)[-newest:] if newest else sorted(parts)
-        files = StoreFiles(self.root)
         text = [column for column in columns if column in ("host", "machine_type")]
-        tables = [
-            from_arrow(files.read(parts[hour], columns, text), self.vocabulary) for hour in hours
-        ]
+        tables = []
+        for path in (parts[hour] for hour in hours):
+            if path not in self.known:
+                table = StoreFiles(self.root).read(path, columns, text)
+                self.known[path] = from_arrow(table, self.vocabulary)
+            tables.append(self.known[path])
         return joined(tables) if tables else {}
 
     def sizes(self) -> SampleSizes:
@@ -260,6 +246,78 @@ class Summaries:
             (f"{topology}/{run}", host, int(first[n]), int(last[n]), float(longest[n]))
             for n, (topology, run, host) in enumerate(zip(*texts, strict=True))
         ]
+
+
+#: Hours that live records still go to; older ones are added up once.
+_OPEN_HOURS = 2
+#: Tables of which some columns are read whole.
+_READ = ("utilisation", "workers")
+
+
+class SummaryReader:
+    """Reads summaries of hours, and of those that did not change no second time."""
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+        self._vocabulary = Vocabulary()
+        #: The hours that were added up, by their files, and what they add up to.
+        self._known: dict[str, Columns] = {}
+        self._closed: tuple[tuple[str, ...], dict[str, Columns]] | None = None
+
+    def read(self, manifest: Manifest) -> Summaries:
+        hours = sorted(manifest.parts.get("hours", {}).items())
+        closed, newest = hours[:-_OPEN_HOURS], hours[-_OPEN_HOURS:]
+        files = tuple(path for _, path in closed)
+        if self._closed is None or self._closed[0] != files:
+            tables = [self._empty(), *(self._hour(*hour) for hour in closed)]
+            self._closed = files, _rolled_up(_joined(tables))
+        tables = [self._closed[1], *(self._hour(*hour) for hour in newest)]
+        paths = {path for name in _READ for path in manifest.parts.get(name, {}).values()}
+        for gone in set(self._known) - paths:
+            del self._known[gone]
+        return Summaries(self._root, manifest, self._vocabulary, _joined(tables), self._known)
+
+    def _empty(self) -> dict[str, Columns]:
+        none = {"hour": np.zeros(0, dtype=np.int64)}
+        return {
+            name: from_arrow(schema.empty_table(), self._vocabulary) | none
+            for name, schema in SUMMARIES.items()
+        }
+
+    def _hour(self, hour: str, path: str) -> dict[str, Columns]:
+        number = self._vocabulary.number(hour)
+        tables = {}
+        for name, table in read_bundle(self._root, path).items():
+            columns = from_arrow(table, self._vocabulary)
+            tables[name] = columns | {"hour": np.full(len(table), number)}
+        return tables
+
+
+def _joined(tables: Sequence[Mapping[str, Columns]]) -> dict[str, Columns]:
+    return {name: joined([table[name] for table in tables]) for name in SUMMARIES}
+
+
+def _rolled_up(tables: dict[str, Columns]) -> dict[str, Columns]:
+    """Tables that are only ever added up, with one row for all hours; their hour says nothing."""
+    counted = [name for name in SUMMARIES["groups"].names if name not in GROUP]
+    edges = [name for name in SUMMARIES["edges"].names if name not in EDGE]
+    rolled = {
+        "groups": added(tables["groups"], GROUP, counted),
+        "memory": added(tables["memory"], (*GROUP, "memory_mb"), ["windows"]),
+        "spans": spans(tables["spans"]),
+        "edges": _added_edges(tables["edges"], edges),
+    }
+    for table in rolled.values():
+        table["hour"] = np.full(length(table), NO_WORD)
+    return tables | rolled
+
+
+def _added_edges(edges: Columns, counted: Sequence[str]) -> Columns:
+    groups = Groups.of(*(edges[name] for name in EDGE))
+    sums = {name: groups.known_sums(edges[name].astype(np.float64)) for name in counted}
+    whole = ("pairs", "estimated", "hours")
+    sums |= {name: sums[name].astype(np.int64) for name in whole}
+    return {**groups.keys(edges, EDGE), **sums}
 
 
 _SUMS = ("i", "o", "ii", "io", "oo", "bytes", "sized_tuples", "seconds", "blocks")

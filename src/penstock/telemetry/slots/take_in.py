@@ -71,7 +71,7 @@ class TakeIn:
 
     def parquet_files(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """From whole files (content, path, file) to doubtful records (their columns, file)."""
-        writer = _SampleWriter(self)
+        writer = SampleWriter(StoreFiles(self.root), self.folder)
         for batch in batches:
             names = zip(
                 batch.column("path").to_pylist(), batch.column("file").to_pylist(), strict=True
@@ -90,7 +90,7 @@ class TakeIn:
 
     def json_lines(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """From lines (value, file) to doubtful lines (value, file)."""
-        writer = _SampleWriter(self)
+        writer = SampleWriter(StoreFiles(self.root), self.folder)
         for batch in batches:
             values = batch.column("value").cast(pa.binary())
             records, numbers = read_lines(values)
@@ -107,7 +107,7 @@ class TakeIn:
 
     def accepted(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Records that passed every check (the record's columns, file) to a report alone."""
-        writer = _SampleWriter(self)
+        writer = SampleWriter(StoreFiles(self.root), self.folder)
         for batch in batches:
             table = pa.Table.from_batches([batch])
             writer.add(as_records(table), batch.column("file"))
@@ -118,7 +118,7 @@ class TakeIn:
     def _sound(self, records: pa.Table) -> BoolVector:
         return sound_records(records, self.machine_types, self.now_ms, self.horizon_ms)
 
-    def _take(self, records: pa.Table, file: str, writer: _SampleWriter) -> pa.Table:
+    def _take(self, records: pa.Table, file: str, writer: SampleWriter) -> pa.Table:
         """Write what is sound; what is doubtful comes back."""
         sound = self._sound(records)
         if sound.all():
@@ -173,12 +173,12 @@ def _lines(
 # -- files of samples -----------------------------------------------------------------------------
 
 
-class _SampleWriter:
+class SampleWriter:
     """Collects records and writes them by slot."""
 
-    def __init__(self, taking: TakeIn) -> None:
-        self._files = StoreFiles(taking.root)
-        self._folder = taking.folder
+    def __init__(self, files: StoreFiles, folder: str) -> None:
+        self._files = files
+        self._folder = folder
         self._waiting: list[pa.Table] = []
         self._rows = 0
         self.report = TaskReport()
