@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +12,11 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
-from penstock.model.arrays import FloatVector, IntVector
+from penstock.model.arrays import FloatVector
 from penstock.telemetry.findings import CostFit
 from penstock.telemetry.fit.costs import refined
 from penstock.telemetry.manifest import Manifest
 from penstock.telemetry.schemas import RATES
-from penstock.telemetry.slots.bundles import read_bundle
-from penstock.telemetry.slots.columns import Vocabulary, from_arrow
 from penstock.telemetry.slots.fit_points import LOTS
 from penstock.telemetry.slots.fit_task import (
     FIT_SCHEMA,
@@ -28,10 +26,10 @@ from penstock.telemetry.slots.fit_task import (
     FitTask,
     StepTask,
 )
-from penstock.telemetry.slots.keys import hour_of, shifted
+from penstock.telemetry.slots.hour_files import hour_files, hour_samples
 from penstock.telemetry.slots.rates_task import HourSamples, RatesTask
 from penstock.telemetry.slots.sums import MOST_SAMPLED, SampleSizes
-from penstock.telemetry.tables import POINTS, SLOTS, Tables, paths_of_hour
+from penstock.telemetry.tables import POINTS, Tables
 from penstock.telemetry.timings import Timings
 
 if TYPE_CHECKING:
@@ -99,7 +97,8 @@ class CostFits:
         self, tables: Tables, manifest: Manifest, large: Mapping[_Key, CostFit]
     ) -> tuple[dict[_Key, dict[str, float]], int]:
         """Sums over all windows, and how many records were read for them."""
-        warm_up, hours = str(tables.warm_up_s(manifest)), hour_files(tables, manifest)
+        settings, hours = tables.window_settings(manifest), hour_files(manifest)
+        warm_up = str(settings.warm_up_s)
         files = {hour: (warm_up, *own, *before) for hour, own, before in hours}
         stale = {h for h, paths in files.items() if self._sums.get(h, ((), {}))[0] != paths}
         for hour in set(self._sums) - set(files):
@@ -118,7 +117,7 @@ class CostFits:
             ([hour for hour in hours if hour[0] not in stale], {k: large[k] for k in lacking}),
         ):
             if chosen and fits:
-                self._add_up(hour_samples(tables, manifest, chosen), fits)
+                self._add_up(hour_samples(settings, manifest, chosen), fits)
         total = {key: np.zeros(len((*SUMS, *SQUARES))) for key in large}
         for _, (_, by_group) in sorted(self._sums.items()):
             for key, sums in by_group.items():
@@ -155,52 +154,14 @@ def _is_close(known: CostFit, fit: CostFit) -> bool:
 
 def rates_view(tables: Tables, manifest: Manifest) -> DataFrame:
     """The table of rates, made of the samples as a commit has them."""
-    hours, spark = hour_files(tables, manifest), tables.store.spark
+    hours, spark = hour_files(manifest), tables.store.spark
     if not hours:
         return spark.createDataFrame([], RATES)
-    task = RatesTask(hour_samples(tables, manifest, hours), to_arrow_schema(RATES))
+    task = RatesTask(
+        hour_samples(tables.window_settings(manifest), manifest, hours), to_arrow_schema(RATES)
+    )
     number = len(hours)
     return spark.range(0, number, 1, number).mapInArrow(task.run, RATES)
-
-
-HourFiles = tuple[str, Sequence[str], Sequence[str]]
-
-
-def hour_files(tables: Tables, manifest: Manifest) -> list[HourFiles]:
-    """Hours with the files of their samples, and of the hour before where totals need them."""
-    by_slot = tables.samples_by_slot(manifest)
-    totals = tables.window_settings(manifest).totals
-    return [
-        (
-            hour,
-            paths_of_hour(by_slot, hour),
-            paths_of_hour(by_slot, shifted(hour, -1)) if totals else [],
-        )
-        for hour in sorted({hour_of(slot) for slot in by_slot})
-    ]
-
-
-def hour_samples(tables: Tables, manifest: Manifest, hours: Sequence[HourFiles]) -> HourSamples:
-    """These hours, with the records in their files that do not count."""
-    settings, names = tables.window_settings(manifest), {hour for hour, _, _ in hours}
-    dropped = {} if settings.needs_hours else _dropped(tables.store.root, manifest, names)
-    return HourSamples(settings, hours, dropped)
-
-
-def _dropped(root: str, manifest: Manifest, hours: Container[str]) -> dict[str, IntVector]:
-    by_path: dict[str, set[str]] = {}
-    for slot, path in manifest.parts.get(SLOTS, {}).items():
-        if hour_of(slot) in hours:
-            by_path.setdefault(path, set()).add(slot)
-    rows: dict[str, list[IntVector]] = {}
-    for path, slots in sorted(by_path.items()):
-        vocabulary = Vocabulary()
-        table = from_arrow(read_bundle(root, path, {"dropped"})["dropped"], vocabulary)
-        wanted = np.isin(table["slot"], [vocabulary.number(slot) for slot in slots])
-        for number in np.unique(table["path"][wanted]):
-            own = table["row"][wanted & (table["path"] == number)]
-            rows.setdefault(vocabulary.words[number], []).append(own)
-    return {path: np.sort(np.concatenate(parts)) for path, parts in rows.items()}
 
 
 def _rows(

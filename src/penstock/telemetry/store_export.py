@@ -12,7 +12,7 @@ from tempfile import NamedTemporaryFile
 from typing import IO, TYPE_CHECKING, Any
 
 from penstock.errors import Finding, InputError, UsageError
-from penstock.telemetry.store_reader import StoreReader
+from penstock.telemetry.store_reader import StoreReader, arrow_schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,15 +36,12 @@ def export_table(reader: StoreReader, table: str, target: Path, progress: RowPro
         raise UsageError(
             f"cannot tell by its name what {target} shall be; end it in {', '.join(_WRITERS)}"
         )
-    dataset = reader.dataset(table)
-    total, done = dataset.count_rows(), 0
-    with _whole(target) as sink, begin(sink, dataset.schema) as write:
-        # File by file: a scan of all of them reads far ahead of what is written.
-        for file in dataset.get_fragments():
-            for batch in file.to_batches(dataset.schema, batch_size=_BATCH_ROWS, batch_readahead=1):
-                write(batch)
-                done += batch.num_rows
-                progress(done, total)
+    total, done = reader.rows(table), 0
+    with _whole(target) as sink, begin(sink, arrow_schema(table)) as write:
+        for batch in reader.batches(table, _BATCH_ROWS):
+            write(batch)
+            done += batch.num_rows
+            progress(done, total)
     return done
 
 

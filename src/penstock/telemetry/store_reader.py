@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.dataset as pads
 
+#: Made of the samples when it is asked for: no file holds it.
+RATES_VIEW = "rates"
+
 
 class StoreReader:
     """One commit of a store; whole for as long as the block of :func:`open_store` lasts."""
@@ -50,6 +53,9 @@ class StoreReader:
         return [file.path for file in self.part_files(table)]
 
     def part_files(self, table: str) -> list[PartFile]:
+        if table == RATES_VIEW:
+            message = "is made of the samples when it is read, so it has no files; export it"
+            raise InputError(Finding(message, field=table))
         require_table(table, self.tables)
         return list(files_of_parts(self.root, self.manifest.parts.get(table, {}).values()))
 
@@ -76,7 +82,29 @@ class StoreReader:
 
     def read(self, table: str, columns: Sequence[str] | None = None, where: Any = None) -> pa.Table:
         """The table, or some of its columns and rows; ``where`` is an expression of Arrow's."""
+        if table == RATES_VIEW:
+            import pyarrow as pa
+            import pyarrow.dataset as pads
+
+            rates = pa.Table.from_batches(self.batches(table), arrow_schema(table))
+            return pads.dataset(rates).to_table(columns=columns and list(columns), filter=where)
         return self.dataset(table).to_table(columns=columns and list(columns), filter=where)
+
+    def rows(self, table: str) -> int:
+        """How many rows the table has; of rates, at most."""
+        return int(self.dataset("samples" if table == RATES_VIEW else table).count_rows())
+
+    def batches(self, table: str, most_rows: int = 65_536) -> Iterator[pa.RecordBatch]:
+        """The table bit by bit, without holding all of it."""
+        if table == RATES_VIEW:
+            from penstock.telemetry.slots.hour_files import rates_of
+
+            yield from rates_of(str(self.root), self.manifest, arrow_schema(table))
+            return
+        dataset = self.dataset(table)
+        # File by file: a scan of all of them reads far ahead of what is used.
+        for file in dataset.get_fragments():
+            yield from file.to_batches(dataset.schema, batch_size=most_rows, batch_readahead=1)
 
 
 @contextmanager
@@ -124,8 +152,10 @@ def arrow_schema(table: str) -> pa.Schema:
     """The written schema of a table, in Arrow's words."""
     from pyspark.sql.pandas.types import to_arrow_schema
 
-    from penstock.telemetry.schemas import TABLES
+    from penstock.telemetry.schemas import RATES, TABLES
 
+    if table == RATES_VIEW:
+        return to_arrow_schema(RATES)
     if table not in TABLES:
         raise UnknownNameError("table in the store", table, sorted(TABLES))
     return to_arrow_schema(TABLES[table])

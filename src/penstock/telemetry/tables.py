@@ -29,6 +29,7 @@ from penstock.telemetry.manifest import Manifest
 from penstock.telemetry.schemas import TABLES
 from penstock.telemetry.selection import Selection
 from penstock.telemetry.settings import Settings, fitting_warm_up_s
+from penstock.telemetry.slots.hour_files import SLOTS, paths_of_hour, samples_by_slot
 from penstock.telemetry.slots.hour_task import REPEATED, HourReport, HourTask, HourWork
 from penstock.telemetry.slots.keys import HOUR_LENGTH, hour_of, shifted, slot_of
 from penstock.telemetry.slots.samples import ChosenRecords, WindowSettings
@@ -38,9 +39,8 @@ from penstock.telemetry.store import Store
 
 #: Where records go that failed a check: beside the hours.
 ASIDE = "aside"
-#: Partial sums by slot; what profiles need of each hour; points of fits. Only the pipeline reads
-#: them.
-SLOTS, HOURS, POINTS = "slots", "hours", "points"
+#: What profiles need of each hour, and points of fits. Only the pipeline reads them.
+HOURS, POINTS = "hours", "points"
 _HOUR_TABLES = ("streams", "traffic", "places", "workers", "utilisation")
 #: Batches of one stream whose keys are remembered: Spark only ever brings back the last.
 _REMEMBERED = 20
@@ -125,6 +125,7 @@ class Tables:
         facts = {
             "pending": [],
             "warm_up_s": self.warm_up_s(manifest),
+            "window_s": self.settings.window_s,
             "repeats": {slot: counts for slot, counts in sorted(repeats.items()) if counts},
         }
         records = sum(report.records for report in reports)
@@ -148,13 +149,6 @@ class Tables:
             return self.settings.warm_up_s
         return fitting_warm_up_s(*(manifest.facts.get("uptimes_s") or [None, None]))
 
-    def samples_by_slot(self, manifest: Manifest) -> dict[str, list[str]]:
-        """Files of each slot, in an order that no batch changes."""
-        slots: dict[str, list[str]] = {}
-        for key, path in sorted(manifest.parts.get("samples", {}).items()):
-            slots.setdefault(slot_of(key), []).append(path)
-        return slots
-
     def _slots_to_compute(self, manifest: Manifest) -> list[str]:
         pending = set(manifest.facts.get("pending", []))
         present = {slot_of(key) for key in manifest.parts.get("samples", {})}
@@ -172,7 +166,7 @@ class Tables:
     def _work(
         self, manifest: Manifest, pending: Iterable[str], settings: WindowSettings
     ) -> list[HourWork]:
-        samples, partials = self.samples_by_slot(manifest), manifest.parts.get(SLOTS, {})
+        samples, partials = samples_by_slot(manifest), manifest.parts.get(SLOTS, {})
         by_hour: dict[str, list[str]] = {}
         for slot in pending:
             by_hour.setdefault(hour_of(slot), []).append(slot)
@@ -218,10 +212,6 @@ class Tables:
 
     def records_in(self, manifest: Manifest) -> int:
         return int(manifest.facts.get("records", 0))
-
-
-def paths_of_hour(samples: Mapping[str, list[str]], hour: str) -> list[str]:
-    return [p for slot, paths in sorted(samples.items()) if hour_of(slot) == hour for p in paths]
 
 
 def _run_hours(store: Store, task: HourTask, work: list[HourWork]) -> DataFrame:
