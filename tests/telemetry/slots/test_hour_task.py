@@ -249,3 +249,24 @@ def test_hours_that_nothing_came_for_are_left_as_they_are(tmp_path: Path) -> Non
     slots = {s for s, path in store.manifest.parts["slots"].items() if "part=c2" in path}
     assert {hour_of(slot) for slot in slots} == changed
     assert len(slots) == 1
+
+
+@pytest.mark.parametrize("window_s", [0.0, 60.0])
+def test_a_slot_of_nothing_but_contradictions_counts_for_nothing(
+    window_s: float, tmp_path: Path
+) -> None:
+    times = [START_MS + 60_000 * minute for minute in (1, 1, 15)]
+    rows = [{"time_ms": time_ms, "inputs": [took("a", 10.0)]} for time_ms in times]
+    rows[0]["inputs"] = [took("a", 20.0)]
+    store = at_once(rows, tmp_path, window_s=window_s)
+    assert [reason for *_, reason in store.repeats["2026-01-01-00-00"]] == [
+        "contradicts another record"
+    ] * 2
+    assert [row["time_ms"] for row in store.rates()] == times[2:]
+    assert store.summaries().windows_by_status() == {"used": 1}
+    # And nothing else, where no slot has a window.
+    alone = at_once(rows[:2], tmp_path / "alone", window_s=window_s)
+    assert alone.rates() == []
+    assert all(alone.table(name) == [] for name in HOUR_TABLES)
+    assert alone.summaries().groups() == []
+    assert alone.fits() == []
