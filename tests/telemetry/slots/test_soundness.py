@@ -27,6 +27,8 @@ from penstock.telemetry.slots.records import as_records
 from penstock.telemetry.slots.soundness import AHEAD_MS, MOST_TASKS, sound_records
 
 NOW_MS = START_MS + 3_600_000
+#: When a record is of in which nothing is wrong.
+GOOD_MS = START_MS + 10_000
 TYPES = {"known-host": "big", "": "empty", " ": "blank"}
 RECORDS = 6000
 
@@ -35,7 +37,7 @@ WHOLES = [
     None, 0, 1, -1, 2, 3, 10, 2**53, 2**53 + 1, 2**63 - 1, -(2**63), 2**63 - 513,
     EARLIEST_MS - 1, EARLIEST_MS, LATEST_MS, LATEST_MS + 1, NOW_MS, NOW_MS + AHEAD_MS,
     NOW_MS + AHEAD_MS + 1, LONGEST_WINDOW_MS, LONGEST_WINDOW_MS + 1, 2 + MOST_TASKS,
-    3 + MOST_TASKS, START_MS // 1000,
+    3 + MOST_TASKS, GOOD_MS - 1, GOOD_MS, START_MS // 1000,
 ]  # fmt: skip
 NUMBERS = [
     None, 0.0, -0.0, 1.0, 1.5, -1.0, 5e-324, -5e-324, math.nextafter(1.0, 2.0), math.nan, math.inf,
@@ -52,7 +54,7 @@ VALUES = {FieldType.WHOLE: WHOLES, FieldType.NUMBER: NUMBERS, FieldType.TEXT: TE
 def good() -> Row:
     """A record with every field there is, so that each can be spoilt."""
     return Sample(
-        time_ms=START_MS + 10_000, window_ms=10_000, topology="t", component="b", task=2,
+        time_ms=GOOD_MS, window_ms=10_000, topology="t", component="b", task=2,
         last_task=3, host="m1", machine_type="M1", worker="6700", run="r", rack="rack",
         inputs=(Input("a", "default", 100.0, task=1, bytes=1000.0), Input("c", "s", 1.0)),
         outputs=(Output("default", 50.0, bytes=10.0),),
@@ -111,17 +113,23 @@ def at_random(number: int) -> list[Row]:
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("types", [{}, TYPES], ids=["no types", "types"])
+@pytest.mark.parametrize(
+    ("types", "horizon_ms"),
+    [({}, None), (TYPES, None), (TYPES, GOOD_MS), ({}, 0)],
+    ids=["no types", "types", "expired", "nothing expired"],
+)
 def test_records_spoilt_at_random_are_judged_as_the_checks_judge_them(
-    spark: SparkSession, types: dict[str, str]
+    spark: SparkSession, types: dict[str, str], horizon_ms: int | None
 ) -> None:
     records = at_random(RECORDS)
     table = pa.Table.from_pylist(records, schema=record_schema())
-    mine = sound_records(as_records(table), types, NOW_MS)
+    mine = sound_records(as_records(table), types, NOW_MS, horizon_ms)
     frame = spark.createDataFrame(
         table.append_column("file", pa.array(map(str, range(len(table)))))
     )
-    judged = frame.select("file", is_sound(F.col, types, NOW_MS).alias("sound")).collect()
+    judged = frame.select(
+        "file", is_sound(F.col, types, NOW_MS, horizon_ms).alias("sound")
+    ).collect()
     theirs = np.zeros(len(table), dtype=bool)
     for row in judged:
         theirs[int(row["file"])] = row["sound"]
@@ -129,7 +137,12 @@ def test_records_spoilt_at_random_are_judged_as_the_checks_judge_them(
     # Both answers are given often.
     assert 0.1 < mine.mean() < 0.9
     # Never sound where a check finds a reason.
-    aside = from_columns(frame, types, NOW_MS).where("reason is not null").select("file").collect()
+    aside = (
+        from_columns(frame, types, NOW_MS, horizon_ms)
+        .where("reason is not null")
+        .select("file")
+        .collect()
+    )
     assert not mine[[int(row["file"]) for row in aside]].any()
 
 
