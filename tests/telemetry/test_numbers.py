@@ -17,6 +17,7 @@ from tests.telemetry.frames import START_MS
 from penstock.errors import InputError
 from penstock.model.telemetry import SAMPLE_FIELDS, FieldType, Input, Output, Sample, SampleField
 from penstock.telemetry.checks import ENTRY_FIELDS
+from penstock.telemetry.cost_fits import rates_view
 from penstock.telemetry.ingest import from_columns, from_lines
 from penstock.telemetry.pipeline import Pipeline
 from penstock.telemetry.reasons import TOO_LARGE, Reason
@@ -231,8 +232,7 @@ def test_a_poisoned_file_does_not_stop_the_files_after_it(
         pipeline.follow(source, seen.append, every_s=0.1, stop=lambda: bool(seen))
         found = seen[-1]
     assert found.quality.records_in == len(LINES) + len(good)
-    store = pipeline.store
-    rates = store.read(store.manifest(), "rates").where("task = 7")
+    rates = rates_view(pipeline.tables, pipeline.store.manifest()).where("task = 7")
     assert rates.count() == len(good)
 
 

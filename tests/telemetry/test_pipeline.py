@@ -19,6 +19,7 @@ from penstock.errors import InputError
 from penstock.model.problem import build
 from penstock.model.telemetry import Counters, Input, Sample
 from penstock.telemetry.arrow_record import record_schema
+from penstock.telemetry.cost_fits import rates_view
 from penstock.telemetry.findings import Measurement
 from penstock.telemetry.pipeline import Pipeline
 from penstock.telemetry.source import SourceFormat, open_source
@@ -96,18 +97,23 @@ COLUMNS = {
 
 
 def result(pipeline: Pipeline, measured: Measurement) -> Result:
-    """The tables, read without Spark: it takes a second for each of them."""
+    """Most tables are read without Spark: it takes a second for each of them."""
     store = pipeline.store
     manifest = store.manifest()
     tables = {}
     for table, (names, figures) in COLUMNS.items():
-        found = [
-            (folder.partition("hour=")[2], *(row[n] for n in names), *(row[n] for n in figures))
-            for folder in manifest.parts[table].values()
-            for row in pq.ParquetDataset(f"{store.root}/{folder}", partitioning=None)
-            .read([*names, *figures])
-            .to_pylist()
-        ]
+        columns = [*names, *figures]
+        if table == "rates":
+            rates = rates_view(pipeline.tables, manifest).select("hour", *columns).collect()
+            found = [tuple(row) for row in rates]
+        else:
+            found = [
+                (key, *(row[n] for n in columns))
+                for key, path in manifest.parts[table].items()
+                for row in pq.ParquetDataset(f"{store.root}/{path}", partitioning=None)
+                .read(columns)
+                .to_pylist()
+            ]
         tables[table] = sorted(found, key=lambda row, n=len(names): str(row[: n + 1]))
     return Result(measured, tables)
 

@@ -9,8 +9,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock.model.telemetry import Sample
-from penstock.telemetry.clean import Settings, fitting_warm_up_s
 from penstock.telemetry.pipeline import Pipeline
+from penstock.telemetry.settings import Settings, fitting_warm_up_s
 from penstock.telemetry.store import Store
 
 START_MS = 1_767_225_600_000

@@ -16,7 +16,6 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-
 _READING = re.compile(r"Encountered error while reading file (\S+)")
 
 

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
-from pyspark.sql import SparkSession
 from tests.telemetry.fit.single import fit_group, fit_line
+from tests.telemetry.frames import Row, slot_windows
 
 from penstock.telemetry.findings import CostFit
-from penstock.telemetry.fit.costs import (
-    GROUP,
-    MOST_SAMPLED,
-    all_window_sums,
-    refined,
-    sampled,
-)
+from penstock.telemetry.fit.costs import refined
 from penstock.telemetry.fit.points import Points
+from penstock.telemetry.slots.columns import Columns, Vocabulary, joined, rows_of
+from penstock.telemetry.slots.fit_points import chosen
+from penstock.telemetry.slots.fit_task import SQUARES, SUMS, step_sums
+from penstock.telemetry.slots.keys import HOUR_MS, hour_name
+from penstock.telemetry.slots.sums import MOST_SAMPLED, SampleSizes, partial_sums
 
-pytestmark = pytest.mark.spark
-
-NAMES = {"topology": "t", "component": "b", "machine_type": "M1"}
+#: Topology, component and machine type.
+GROUP = ("t", "b", "M1")
 E, MET = 0.2, 3.0
 
 
@@ -139,23 +135,37 @@ def large() -> Points:
     return points(seen, cpu, variance=4.0, tasks=10)
 
 
-def frame_of(measured: Points) -> pd.DataFrame:
-    columns = {**asdict(measured), "cpu_points": measured.cpu, "run": "r", **NAMES}
-    del columns["cpu"]
-    return pd.DataFrame(columns)
+def rows_of_points(measured: Points, component: str = "b") -> list[Row]:
+    names = ("time_ms", "task", "rate", "cpu", "rate_variance")
+    return [
+        dict(zip(("time_ms", "task", "rate", "cpu_points", "rate_variance"), row, strict=True))
+        | {"run": "r", "component": component}
+        for row in zip(*(getattr(measured, name).tolist() for name in names), strict=True)
+    ]
 
 
-def test_one_step_over_all_windows_is_as_good_as_the_full_fit(
-    spark: SparkSession, large: Points
-) -> None:
-    chosen = np.random.default_rng(3).permutation(len(large))[: MOST_SAMPLED // 2]
-    start = fitted(large.where(np.sort(chosen)), samples=len(large))
+def step(rows: list[Row], start: CostFit) -> dict[str, float]:
+    """Sums over windows, hour by hour."""
+    total = dict.fromkeys((*SUMS, *SQUARES), 0.0)
+    hours = sorted({row["time_ms"] // HOUR_MS for row in rows})
+    for hour in hours:
+        vocabulary = Vocabulary()
+        windows = slot_windows([r for r in rows if r["time_ms"] // HOUR_MS == hour], vocabulary)
+        table = step_sums(windows, vocabulary, {GROUP: start}, hour_name(hour * HOUR_MS))
+        (row,) = table.to_pylist()
+        assert (row["topology"], row["component"], row["machine_type"]) == GROUP
+        assert row["hour"] == hour_name(hour * HOUR_MS)
+        total = {name: value + row[name] for name, value in total.items()}
+    return total
+
+
+def test_one_step_over_all_windows_is_as_good_as_the_full_fit(large: Points) -> None:
+    some = np.random.default_rng(3).permutation(len(large))[: MOST_SAMPLED // 2]
+    start = fitted(large.where(np.sort(some)), samples=len(large))
     full = fit_line(large)
-    measurements = spark.createDataFrame(frame_of(large))
-    fits = spark.createDataFrame(pd.DataFrame([asdict(start)]))
-    (row,) = all_window_sums(measurements, fits).collect()
-    found = refined(start, row.asDict())
-    assert row["clusters"] == 10 * 20  # ten tasks, 12,000 s in stretches of 600 s
+    sums = step(rows_of_points(large), start)
+    found = refined(start, sums)
+    assert sums["clusters"] == 10 * 20  # ten tasks, 12,000 s in stretches of 600 s
     e, met = full.coefficients
     # From a sixth of the windows the start is off by sqrt(6 - 1) = 2.2 errors of the full fit, as a
     # rule; one step leaves a small part of one.
@@ -166,22 +176,53 @@ def test_one_step_over_all_windows_is_as_good_as_the_full_fit(
     assert found.e == pytest.approx(E, abs=3 * found.e_error)
 
 
-def test_about_as_many_windows_as_wanted_are_sampled_and_always_the_same(
-    spark: SparkSession, large: Points
-) -> None:
-    small = {**NAMES, "component": "small"}
-    both = pd.concat([frame_of(large), frame_of(large.where(np.arange(50))).assign(**small)])
-    counts = spark.createDataFrame(
-        [(*NAMES.values(), len(large)), (*small.values(), 50)], [*GROUP, "samples"]
-    )
-    measurements = spark.createDataFrame(both)
-    taken, again = (
-        sampled(frame, counts).select("component", "task", "time_ms").toPandas()
-        for frame in (measurements, measurements.repartition(3))
-    )
+def test_windows_of_other_groups_and_unusable_ones_add_nothing_to_the_step(large: Points) -> None:
+    start = CostFit(*GROUP, 100, e=E, met=MET, scatter_floor=1.0, scatter_slope=0.05)
+    rows = rows_of_points(large.where(np.arange(500)))
+    others = [
+        *(row | {"component": "other"} for row in rows[:20]),
+        *(row | {"machine_type": "M2"} for row in rows[:20]),
+        *(row | {"status": "warm-up", "task": 20} for row in rows[:20]),
+        *(row | {"cpu_points": None, "task": 21} for row in rows[:20]),
+        *(row | {"rate": None, "task": 22} for row in rows[:20]),
+    ]
+    assert step([*others, *rows], start) == pytest.approx(step(rows, start))
+
+
+# -- samples -----------------------------------------------------------------------------------
+
+
+def points_of_slots(rows: list[Row], sizes: SampleSizes, vocabulary: Vocabulary) -> Columns:
+    """Points that slots put by, with the least that is known of how many there will be."""
+    slots = np.array([row["time_ms"] // 600_000 for row in rows])
+    parts = []
+    for slot in np.unique(slots):
+        windows = slot_windows([rows[n] for n in np.flatnonzero(slots == slot)], vocabulary)
+        parts.append(partial_sums(windows, vocabulary, sizes)["points"])
+    return joined(parts)
+
+
+def keys_of(points: Columns, vocabulary: Vocabulary) -> list[tuple[str, int, int]]:
+    component = [vocabulary.words[number] for number in points["component"]]
+    return sorted(zip(component, points["task"].tolist(), points["time_ms"].tolist(), strict=True))
+
+
+def test_about_as_many_windows_as_wanted_are_sampled_and_always_the_same(large: Points) -> None:
+    rows = rows_of_points(large) + rows_of_points(large.where(np.arange(50)), "small")
+    small = ("t", "small", "M1")
+    sizes = SampleSizes({GROUP: len(large), small: 50}, {})
+    taken = []
+    for shuffle, least in ((False, 0), (False, len(large) // 2), (True, len(large) // 3)):
+        # Of slots at least those are put by that the sample will have.
+        vocabulary = Vocabulary()
+        order = np.random.default_rng(1).permutation(len(rows)) if shuffle else np.arange(len(rows))
+        given = [rows[n] for n in order]
+        stored = points_of_slots(given, SampleSizes({GROUP: least, small: 0}, {}), vocabulary)
+        sample = rows_of(stored, chosen(stored, vocabulary, sizes))
+        taken.append(keys_of(sample, vocabulary))
     # 4,000 of 12,000, chosen by hash: give or take sqrt(12000 * 1/3 * 2/3) = 52.
-    by_component = taken["component"].value_counts()
-    assert by_component["b"] == pytest.approx(MOST_SAMPLED, abs=4 * 52)
-    assert by_component["small"] == 50
-    keys = [set(frame.itertuples(index=False, name=None)) for frame in (taken, again)]
-    assert keys[0] == keys[1]
+    names = [name for name, _, _ in taken[0]]
+    assert names.count("b") == pytest.approx(MOST_SAMPLED, abs=4 * 52)
+    assert names.count("small") == 50
+    assert taken[1] == taken[0]
+    assert taken[2] == taken[0]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 from tests.builders import cluster, place, profile, topology
-from tests.telemetry.frames import START_MS, Row, windows
+from tests.telemetry.frames import START_MS, Row, rates_frame
 
 from penstock.change.history import APPLIED, BEGUN, Receipt, TopologyReceipt
 from penstock.evaluate.predict import predict
@@ -64,7 +64,7 @@ def window_of_each(end: float, rate: float = 100.0, **changes: object) -> list[R
 def test_rates_add_up_over_instances_and_cpu_over_machines(spark: SparkSession) -> None:
     done = applied(0)
     rows = [*minute_of(1, 100, held_back=0.4, queue_fill=0.1), *minute_of(2, 200, held_back=0.6)]
-    found, others = what_ran(windows(spark, rows), [done], [done])
+    found, others = what_ran(rates_frame(spark, rows), [done], [done])
     ran = found[done.id]
     assert others == {}
     assert ran.stretches == 2
@@ -88,7 +88,7 @@ def test_what_is_not_the_plans_time_does_not_count(spark: SparkSession) -> None:
         *minute_of(4, 999, status="warm-up"),
         *minute_of(5, 999),  # the next plan was begun
     ]
-    found, _ = what_ran(windows(spark, rows), [first], [first, second])
+    found, _ = what_ran(rates_frame(spark, rows), [first], [first, second])
     assert found[first.id].stretches == 1
     assert found[first.id].rate_per_s["t", "a"] == pytest.approx(100.0)
 
@@ -100,11 +100,11 @@ def test_stretches_in_which_somebody_ran_elsewhere_do_not_count(spark: SparkSess
     stray = [*minute_of(4, 999), at(4.5, 3, 999) | {"task": 9, "host": "M9"}]
     acker = [*minute_of(5, 100), at(5.5, 1, 999) | {"component": "__acker", "task": 99}]
     rows = [*minute_of(1, 100), *moved, *silent, *stray, *acker]
-    found, _ = what_ran(windows(spark, rows), [done], [done])
+    found, _ = what_ran(rates_frame(spark, rows), [done], [done])
     # The first and the last: an acker that the plan does not name disturbs nobody.
     assert found[done.id].stretches == 2
     assert found[done.id].rate_per_s["t", "a"] == pytest.approx(100.0)
-    found, others = what_ran(windows(spark, moved), [done], [done])
+    found, others = what_ran(rates_frame(spark, moved), [done], [done])
     assert found == {}
     # a and b's own task on M1-1, and the task that should be on M1-2.
     assert others == {done.id: Counter({("t", "a", "M1-1"): 1, ("t", "b", "M1-1"): 2})}
@@ -120,7 +120,7 @@ def test_workers_from_before_the_plan_cost_seconds_and_not_a_minute(spark: Spark
     ]
     rows = [row for s in range(20, 52, 2) for row in window_of_each(s / 60, window_s=2)]
     late = window_of_each(59 / 60, window_s=8)  # the computer had something else to do
-    found, _ = what_ran(windows(spark, [*old, *rows, *late]), [done], [done])
+    found, _ = what_ran(rates_frame(spark, [*old, *rows, *late]), [done], [done])
     # Stretches of 6 s: 18, 24, 30, 36, 42, 48 and 54 are as planned, 6 and 12 are not.
     assert found[done.id].stretches == 7
     assert found[done.id].rate_per_s["t", "a"] == pytest.approx(100.0)
@@ -152,7 +152,7 @@ def test_tables_survive_a_crash_and_know_why_nothing_was_measured(
     assert tables.take_in(receipts) == 2
     assert tables.take_in(receipts) == 0  # known already
     assert tables.take_in([(done, "the receipt, changed")]) == 1
-    outcomes = tables.measure(windows(spark, minute_of(1)), [done, silent])
+    outcomes = tables.measure(rates_frame(spark, minute_of(1)), [done, silent])
     assert list(outcomes) == [done.id]
     manifest = store.manifest()
     assert manifest.facts[UNMEASURED] == {silent.id: why_not(silent, Counter())}

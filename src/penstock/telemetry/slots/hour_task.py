@@ -127,12 +127,10 @@ class HourTask:
         self, samples: SlotSamples, windows: SlotWindows, vocabulary: Vocabulary
     ) -> Iterator[dict[str, Columns]]:
         slots = slot_numbers(windows.time_ms)
-        for slot in np.unique(slots):
-            own = (
-                windows
-                if slots[0] == slots[-1] == slot and np.all(slots == slot)
-                else (windows.where(slots == slot))
-            )
+        # Of a slot in which all records contradict each other it must be known that none counts.
+        of_records = slot_numbers(np.asarray(samples.records["time_ms"].to_numpy()))
+        for slot in np.union1d(slots, of_records):
+            own = windows if np.all(slots == slot) else windows.where(slots == slot)
             partial = partial_sums(own, vocabulary, self.sizes)
             partial["dropped"] = _dropped_in(samples, int(slot))
             name = vocabulary.number(slot_name(int(slot)))

@@ -83,6 +83,8 @@ def _within(column: pa.Array, least: int, most: int) -> BoolVector:
 
 
 def _in_range(column: pa.Array, most: float | None) -> pa.Array:
+    # As Spark compares them: safely, Arrow refuses whole numbers beyond 53 bits.
+    column = column.cast(pa.float64(), safe=False)
     # NaN is in no range.
     below = pc.less(column, TOO_LARGE) if most is None else pc.less_equal(column, most)
     return pc.and_(pc.greater_equal(column, 0), below)

@@ -106,7 +106,9 @@ def _blocks(windows: SlotWindows) -> IntVector:
 
     By its beginning, so that blocks of all lengths are in order.
     """
-    length_ms = 1000.0 * BLOCK_WINDOWS * 2.0 ** np.floor(np.log2(windows.window_s) + 0.5)
+    # Of unknown length is only what counts for nothing.
+    seconds = np.nan_to_num(windows.window_s, nan=1.0)
+    length_ms = 1000.0 * BLOCK_WINDOWS * 2.0 ** np.floor(np.log2(seconds) + 0.5)
     return (np.floor(windows.time_ms / length_ms) * length_ms).astype(np.int64)
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import Row as SparkRow
-from tests.telemetry.frames import START_MS, Row, put, took, windows
+from tests.telemetry.frames import START_MS, Row, as_rows, put, slot_windows, took
 
-from penstock.telemetry.schemas import TRAFFIC
-from penstock.telemetry.traffic import instance_traffic, place_traffic, worker_crossings
-
-pytestmark = pytest.mark.spark
+from penstock.telemetry.slots.columns import NO_WORD, Columns, Vocabulary, rows_of
+from penstock.telemetry.slots.hours import hour_tables
+from penstock.telemetry.slots.keys import HOUR_MS, hour_name
+from penstock.telemetry.slots.sums import SampleSizes, partial_sums
+from penstock.telemetry.slots.traffic import place_traffic, worker_crossings
 
 #: Where each task runs: host, worker, rack.
 PLACES = {
@@ -65,27 +65,46 @@ WINDOWS = [
     at("acked", 4, 10, rate=3.0, outputs=[]),
     at("acked", 5, 10, inputs=[took("b", 48, "__ack_ack")]),
     # The next hour of the same pair, twice as much.
-    at("exact", 4, 3700, inputs=[took("a", 120, task=1)], hour="2026-01-01-01"),
-    at("exact", 1, 3700, outputs=[put(120)], hour="2026-01-01-01"),
+    at("exact", 4, 3700, inputs=[took("a", 120, task=1)]),
+    at("exact", 1, 3700, outputs=[put(120)]),
 ]
 
 
-@pytest.fixture(scope="module")
-def traffic(spark: SparkSession) -> DataFrame:
-    return instance_traffic(windows(spark, WINDOWS)).select(*TRAFFIC.names).cache()
+VOCABULARY = Vocabulary()
+
+
+def traffic_of(rows: list[Row]) -> Columns:
+    """Of windows of one hour."""
+    windows = slot_windows(rows, VOCABULARY)
+    (hour,) = {hour_name(int(time_ms)) for time_ms in windows.time_ms}
+    sums = partial_sums(windows, VOCABULARY, SampleSizes({}, {}))
+    return hour_tables(sums, VOCABULARY, hour)["traffic"]
+
+
+def of_topology(traffic: Columns, name: str) -> Columns:
+    return rows_of(traffic, traffic["topology"] == VOCABULARY.number(name))
 
 
 @pytest.fixture(scope="module")
-def found(traffic: DataFrame) -> dict[tuple[str, int | None, int, str], SparkRow]:
+def hours() -> list[Columns]:
+    """Traffic of the first hour and of the second."""
+    first = [row for row in WINDOWS if row["time_ms"] < START_MS + HOUR_MS]
+    return [traffic_of(first), traffic_of([row for row in WINDOWS if row not in first])]
+
+
+Found = dict[tuple[str, int | None, int, str], Row]
+
+
+@pytest.fixture(scope="module")
+def found(hours: list[Columns]) -> Found:
     """By topology, source task, target task and stream, in the first hour."""
-    return {
-        (r["topology"], r["source_task"], r["target_task"], r["stream"]): r
-        for r in traffic.collect()
-        if r["hour"].endswith("00")
-    }
-
-
-Found = dict[tuple[str, int | None, int, str], SparkRow]
+    rows = as_rows(hours[0], VOCABULARY)
+    found = {
+        (r["topology"], r["source_task"], r["target_task"], r["stream"]): r for r in rows
+    }  # fmt: skip
+    assert len(found) == len(rows)
+    assert {r["hour"] for r in rows} == {"2026-01-01-00"}
+    return found
 
 
 def test_known_source_tasks_give_exact_traffic(found: Found) -> None:
@@ -137,9 +156,13 @@ def test_a_stream_that_nobody_counts_as_sent_is_shared_by_what_each_took_in(foun
     assert rows[3, 5]["source_host"] == PLACES[3][0]
 
 
-def test_tuples_enter_and_leave_workers(traffic: DataFrame) -> None:
-    rows = worker_crossings(traffic.where("topology = 'exact'")).collect()
-    found = {(r["host"], r["worker"]): r["crossing"] for r in rows if r["hour"].endswith("00")}
+def crossings(traffic: Columns) -> dict[tuple[str, str], float | None]:
+    rows = as_rows(worker_crossings(traffic, VOCABULARY), VOCABULARY)
+    return {(r["host"], r["worker"]): r["crossing"] for r in rows}
+
+
+def test_tuples_enter_and_leave_workers(hours: list[Columns]) -> None:
+    found = crossings(of_topology(hours[0], "exact"))
     # Tuples/s from 1 to 4 and 5, and from 2 to 3; what 1 sends to 3 stays in their worker.
     assert found[PLACES[1][:2]] == pytest.approx(60 / 20 + 55 / 10 + 20 / 20)
     assert found[PLACES[2][:2]] == pytest.approx(20 / 20)
@@ -147,11 +170,20 @@ def test_tuples_enter_and_leave_workers(traffic: DataFrame) -> None:
     assert found[PLACES[5][:2]] == pytest.approx(55 / 10)
 
 
-def test_what_enters_is_unknown_where_a_sender_is(traffic: DataFrame) -> None:
-    rows = worker_crossings(traffic.where("topology = 'dealt'")).collect()
-    found = {(r["host"], r["worker"]): r["crossing"] for r in rows}
+def test_what_enters_is_unknown_where_a_sender_is(hours: list[Columns]) -> None:
+    found = crossings(of_topology(hours[0], "dealt"))
     assert found[PLACES[5][:2]] is None
     assert found[PLACES[4][:2]] is not None
+
+
+def test_acknowledgements_cross_nothing() -> None:
+    rows = [
+        at("t", 1, 10, component="__acker", outputs=[put(50, "__ack_ack")]),
+        at("t", 4, 10, inputs=[took("__acker", 50, "__ack_ack", task=1)]),
+    ]
+    traffic = traffic_of(rows)
+    assert traffic["tuples"].tolist() == [50.0]
+    assert crossings(traffic) == {}
 
 
 def test_a_source_that_never_reported_sent_its_tuples_from_nobody_knows_where(
@@ -162,32 +194,36 @@ def test_a_source_that_never_reported_sent_its_tuples_from_nobody_knows_where(
     assert (row["source_host"], row["distance"]) == (None, None)
 
 
-def test_workers_machines_and_racks_exchange_what_their_instances_do(traffic: DataFrame) -> None:
-    rows = place_traffic(traffic.where("topology = 'exact'")).collect()
+def test_workers_machines_and_racks_exchange_what_their_instances_do(
+    hours: list[Columns],
+) -> None:
     found = {
-        (row["level"], row["source"], row["target"], row["hour"]): row["tuples_per_s"]
-        for row in rows
-    }
-    first, second = sorted({row["hour"] for row in rows})
+        (row["level"], row["source"], row["target"], hour): row["tuples_per_s"]
+        for hour, traffic in enumerate(hours)
+        for row in as_rows(
+            place_traffic(of_topology(traffic, "exact"), VOCABULARY), VOCABULARY
+        )
+    }  # fmt: skip
     assert found == {
         # h1 to h1: 60/20 within a worker and (50 + 5)/10 across; h1 to h3 in both hours.
-        ("worker", "h1/6700", "h1/6700", first): pytest.approx(3.0),
-        ("worker", "h1/6700", "h1/6701", first): pytest.approx(5.5),
-        ("worker", "h2/6700", "h1/6700", first): pytest.approx(1.0),
-        ("worker", "h1/6700", "h3/6700", first): pytest.approx(3.0),
-        ("worker", "h1/6700", "h3/6700", second): pytest.approx(12.0),
-        ("machine", "h1", "h1", first): pytest.approx(8.5),
-        ("machine", "h2", "h1", first): pytest.approx(1.0),
-        ("machine", "h1", "h3", first): pytest.approx(3.0),
-        ("machine", "h1", "h3", second): pytest.approx(12.0),
-        ("rack", "r1", "r1", first): pytest.approx(9.5),
-        ("rack", "r1", "r2", first): pytest.approx(3.0),
-        ("rack", "r1", "r2", second): pytest.approx(12.0),
+        ("worker", "h1/6700", "h1/6700", 0): pytest.approx(3.0),
+        ("worker", "h1/6700", "h1/6701", 0): pytest.approx(5.5),
+        ("worker", "h2/6700", "h1/6700", 0): pytest.approx(1.0),
+        ("worker", "h1/6700", "h3/6700", 0): pytest.approx(3.0),
+        ("worker", "h1/6700", "h3/6700", 1): pytest.approx(12.0),
+        ("machine", "h1", "h1", 0): pytest.approx(8.5),
+        ("machine", "h2", "h1", 0): pytest.approx(1.0),
+        ("machine", "h1", "h3", 0): pytest.approx(3.0),
+        ("machine", "h1", "h3", 1): pytest.approx(12.0),
+        ("rack", "r1", "r1", 0): pytest.approx(9.5),
+        ("rack", "r1", "r2", 0): pytest.approx(3.0),
+        ("rack", "r1", "r2", 1): pytest.approx(12.0),
     }
 
 
-def test_a_sender_nobody_knows_keeps_its_tuples_at_every_level(traffic: DataFrame) -> None:
-    rows = place_traffic(traffic.where("source_host is null")).collect()
+def test_a_sender_nobody_knows_keeps_its_tuples_at_every_level(hours: list[Columns]) -> None:
+    unknown = rows_of(hours[0], hours[0]["source_host"] == NO_WORD)
+    rows = as_rows(place_traffic(unknown, VOCABULARY), VOCABULARY)
     assert {(row["level"], row["source"], row["target"], row["tuples_per_s"]) for row in rows} == {
         ("worker", None, "h1/6701", 4.0),
         ("machine", None, "h1", 4.0),
@@ -195,7 +231,16 @@ def test_a_sender_nobody_knows_keeps_its_tuples_at_every_level(traffic: DataFram
     }
 
 
-def test_tuples_of_any_task_of_an_executor_are_the_executors(spark: SparkSession) -> None:
+def test_a_rack_that_nobody_named_has_no_row() -> None:
+    rows = [
+        at("t", 1, 10, rack="", outputs=[put(90)]),
+        at("t", 4, 10, rack="", inputs=[took("a", 50, task=1)]),
+    ]
+    places = as_rows(place_traffic(traffic_of(rows), VOCABULARY), VOCABULARY)
+    assert {row["level"] for row in places} == {"worker", "machine"}
+
+
+def test_tuples_of_any_task_of_an_executor_are_the_executors() -> None:
     """Storm's executors report under their first task and send under all of them."""
     rows = [
         at("t", 1, 10, last_task=2, outputs=[put(90)]),
@@ -203,9 +248,21 @@ def test_tuples_of_any_task_of_an_executor_are_the_executors(spark: SparkSession
            inputs=[took("a", 50, task=1, bytes=500), took("a", 40, task=2, bytes=400)]),
         at("t", 5, 10, inputs=[took("b", 30, task=4)]),
     ]  # fmt: skip
-    found = instance_traffic(windows(spark, rows)).orderBy("target_task").collect()
+    found = sorted(as_rows(traffic_of(rows), VOCABULARY), key=lambda row: row["target_task"])
     assert [(r["source_task"], r["target_task"], r["tuples"], r["bytes"]) for r in found] == [
         (1, 3, 90.0, 900.0),
         (3, 5, 30.0, None),
     ]
     assert [r["distance"] for r in found] == ["same worker", "same machine"]
+
+
+def test_the_order_of_windows_does_not_matter(hours: list[Columns]) -> None:
+    def key(row: Row) -> str:
+        return str([row[n] for n in ("topology", "source_task", "target_task", "stream")])
+
+    first = [row for row in WINDOWS if row["time_ms"] < START_MS + HOUR_MS]
+    order = np.random.default_rng(5).permutation(len(first))
+    shuffled = as_rows(traffic_of([first[i] for i in order]), VOCABULARY)
+    expected = sorted(as_rows(hours[0], VOCABULARY), key=key)
+    for mine, theirs in zip(sorted(shuffled, key=key), expected, strict=True):
+        assert mine == pytest.approx(theirs)

@@ -1,4 +1,4 @@
-"""Repeats leave one record or none, totals become differences, and no order of arrival matters."""
+"""Totals become differences by series, and young workers are warming up."""
 
 from __future__ import annotations
 
@@ -6,107 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import Row as SparkRow
-from pyspark.sql import functions as F
-from tests.telemetry.frames import START_MS, Row, accepted, put, took
+from tests.telemetry.frames import START_MS, Row, accepted, by_task, put, record_rows, took
 
-from penstock.telemetry.clean import (
-    BASELINE,
-    UNKNOWN,
-    USED,
-    WARM_UP,
-    Settings,
-    differences,
-    doubtful,
-    repeated_keys,
-    set_aside,
-    without_repeats,
-)
+from penstock.telemetry.slots.columns import Vocabulary
+from penstock.telemetry.slots.counts import STATUSES, counts_of
+from penstock.telemetry.slots.totals import differences
 
-pytestmark = pytest.mark.spark
-
-# -- repeats -----------------------------------------------------------------------------------
-
-
-def case(name: str, number: int, **changes: Any) -> Row:
-    return {"component": name, "task": number, "cpu_points": 5.0, **changes}
-
-
-REPEATS = [
-    case("once", 1),
-    case("twice", 2),
-    case("twice", 2),
-    case("in three files", 3, file="c"),
-    case("in three files", 3, file="a"),
-    case("in three files", 3, file="b"),
-    case("contradiction", 4),
-    case("contradiction", 4, cpu_points=6.0),
-    # Two against one is no majority: a repeated mistake is still one.
-    case("two against one", 5),
-    case("two against one", 5),
-    case("two against one", 5, cpu_points=6.0),
-    # Another run, another moment and another topology are other records.
-    case("others", 6),
-    case("others", 6, run="r2"),
-    case("others", 6, topology="u"),
-    case("others", 6, time_ms=START_MS + 20_000),
-    # Lists count as a whole.
-    case("one more input", 7, inputs=[took("a", 5.0)]),
-    case("one more input", 7, inputs=[took("a", 5.0), took("c", 5.0)]),
-]
-
-
-def outcome(samples: DataFrame) -> list[SparkRow]:
-    """Everything kept and set aside, by one job."""
-    repeated = repeated_keys(samples)
-    judged = doubtful(samples, repeated)
-    kept, aside = without_repeats(samples, repeated, judged), set_aside(judged)
-    told = aside.select(
-        F.get_json_object(F.col("raw").cast("string"), "$.component").alias("component"),
-        F.get_json_object(F.col("raw").cast("string"), "$.cpu_points").cast("double").alias("cpu"),
-        "reason", "file", "hour", "field",
-    )  # fmt: skip
-    still = kept.select(
-        "component", F.col("cpu_points").alias("cpu"), F.lit("").alias("reason"), "file", "hour",
-        F.lit("").alias("field"),
-    )  # fmt: skip
-    return sorted(told.unionByName(still).collect())
-
-
-@pytest.fixture(scope="module")
-def repeats(spark: SparkSession) -> list[SparkRow]:
-    return outcome(accepted(spark, REPEATS))
-
-
-def reasons(found: list[SparkRow], component: str) -> list[str]:
-    return sorted(row["reason"] for row in found if row["component"] == component)
-
-
-def test_of_equal_records_one_stays(repeats: list[SparkRow]) -> None:
-    assert reasons(repeats, "once") == [""]
-    assert reasons(repeats, "twice") == ["", "duplicate"]
-    assert reasons(repeats, "in three files") == ["", "duplicate", "duplicate"]
-
-
-def test_records_that_contradict_each_other_are_all_set_aside(repeats: list[SparkRow]) -> None:
-    conflict = "contradicts another record"
-    assert reasons(repeats, "contradiction") == [conflict] * 2
-    assert reasons(repeats, "two against one") == [conflict] * 3
-    assert reasons(repeats, "one more input") == [conflict] * 2
-
-
-def test_another_run_moment_or_topology_is_no_repeat(repeats: list[SparkRow]) -> None:
-    assert reasons(repeats, "others") == [""] * 4
-
-
-def test_the_order_of_arrival_does_not_matter(spark: SparkSession, repeats: list[SparkRow]) -> None:
-    order = np.random.default_rng(3).permutation(len(REPEATS))
-    shuffled = accepted(spark, [REPEATS[i] for i in order]).repartition(3)
-    assert outcome(shuffled) == repeats  # which of the files keeps its record, too
-
-
-# -- differences -------------------------------------------------------------------------------
+USED, WARM_UP, BASELINE, UNKNOWN = STATUSES
 
 
 def total(task: int, second: float, **changes: Any) -> Row:
@@ -148,9 +54,9 @@ RECORDS = [
     total(6, 40, inputs=[took("a", 200)], outputs=[put(26)]),
     # 7: silent for hours; and over midnight's end of the hour.
     total(7, 10, inputs=[took("a", 100)]),
-    total(7, _HOUR_S + 10, inputs=[took("a", 300)], hour="2026-01-01-01"),
-    total(7, 4 * _HOUR_S + 10, inputs=[took("a", 900)], hour="2026-01-01-04"),
-    total(7, 4 * _HOUR_S + 20, inputs=[took("a", 950)], hour="2026-01-01-04"),
+    total(7, _HOUR_S + 10, inputs=[took("a", 300)]),
+    total(7, 4 * _HOUR_S + 10, inputs=[took("a", 900)]),
+    total(7, 4 * _HOUR_S + 20, inputs=[took("a", 950)]),
     # Deltas.
     delta(20, inputs=[took("a", 5)], uptime_s=59.9),
     delta(21, inputs=[took("a", 5)], uptime_s=60.0),
@@ -161,27 +67,32 @@ RECORDS = [
 ]  # fmt: skip
 
 
+def counted(rows: list[Row]) -> list[Row]:
+    vocabulary = Vocabulary()
+    counts = differences(counts_of(accepted(rows), vocabulary, warm_up_s=60.0))
+    return record_rows(counts, vocabulary)
+
+
 @pytest.fixture(scope="module")
-def series(spark: SparkSession) -> dict[int, list[SparkRow]]:
+def series() -> dict[int, list[Row]]:
     order = np.random.default_rng(1).permutation(len(RECORDS))
-    frame = accepted(spark, [RECORDS[i] for i in order]).repartition(3)
-    by_task: dict[int, list[SparkRow]] = {}
-    found = differences(frame, Settings(warm_up_s=60.0)).collect()
-    for row in sorted(found, key=lambda r: (r["task"], r["time_ms"])):
-        by_task.setdefault(row["task"], []).append(row)
-    return by_task
+    return by_task(counted([RECORDS[i] for i in order]))
 
 
-def statuses(rows: list[SparkRow]) -> list[str]:
+def test_the_order_of_arrival_does_not_matter(series: dict[int, list[Row]]) -> None:
+    assert by_task(counted(RECORDS)) == series
+
+
+def statuses(rows: list[Row]) -> list[str]:
     return [row["status"] for row in rows]
 
 
-def taken_in(row: SparkRow) -> dict[str, float] | None:
+def taken_in(row: Row) -> dict[str, float] | None:
     return None if row["inputs"] is None else {e["stream"]: e["tuples"] for e in row["inputs"]}
 
 
 def test_totals_become_what_was_counted_since_the_record_before(
-    series: dict[int, list[SparkRow]],
+    series: dict[int, list[Row]],
 ) -> None:
     first, second, third, fell, again = series[1]
     assert statuses(series[1]) == [BASELINE, USED, USED, BASELINE, USED]
@@ -198,7 +109,7 @@ def test_totals_become_what_was_counted_since_the_record_before(
 
 
 def test_a_worker_that_is_younger_than_before_was_restarted(
-    series: dict[int, list[SparkRow]],
+    series: dict[int, list[Row]],
 ) -> None:
     # And is warming up until it is a minute old.
     assert statuses(series[2]) == [BASELINE, BASELINE, WARM_UP, USED]
@@ -206,25 +117,25 @@ def test_a_worker_that_is_younger_than_before_was_restarted(
     assert taken_in(series[2][3]) == {"default": 60.0}
 
 
-def test_what_a_spout_made_is_a_total_too(series: dict[int, list[SparkRow]]) -> None:
+def test_what_a_spout_made_is_a_total_too(series: dict[int, list[Row]]) -> None:
     assert statuses(series[3]) == [BASELINE, USED, BASELINE]
     assert (series[3][1]["produced"], series[3][1]["outputs"][0]["tuples"]) == (25.0, 50.0)
 
 
-def test_totals_belong_to_one_worker_process(series: dict[int, list[SparkRow]]) -> None:
+def test_totals_belong_to_one_worker_process(series: dict[int, list[Row]]) -> None:
     assert statuses(series[4]) == [BASELINE, BASELINE, USED]
     assert taken_in(series[4][2]) == {"default": 5.0}
 
 
 def test_totals_by_source_task_are_told_apart_whatever_their_order(
-    series: dict[int, list[SparkRow]],
+    series: dict[int, list[Row]],
 ) -> None:
     entries = series[5][1]["inputs"]
     assert [(e["task"], e["tuples"]) for e in entries] == [(2, 30.0), (1, 5.0)]
 
 
 def test_a_total_after_one_that_was_not_counted_is_a_new_beginning(
-    series: dict[int, list[SparkRow]],
+    series: dict[int, list[Row]],
 ) -> None:
     # Not 180 tuples in ten seconds: that is since the worker started. Missing is never zero.
     assert statuses(series[6]) == [BASELINE, USED, BASELINE, USED]
@@ -234,7 +145,7 @@ def test_a_total_after_one_that_was_not_counted_is_a_new_beginning(
 
 
 def test_a_total_is_compared_with_its_own_hour_and_the_hour_before_only(
-    series: dict[int, list[SparkRow]],
+    series: dict[int, list[Row]],
 ) -> None:
     # Live, older hours are not read again; history must not know more.
     assert statuses(series[7]) == [BASELINE, USED, BASELINE, USED]
@@ -244,7 +155,7 @@ def test_a_total_is_compared_with_its_own_hour_and_the_hour_before_only(
 
 
 def test_young_workers_are_warming_up_and_what_was_not_counted_is_unknown(
-    series: dict[int, list[SparkRow]],
+    series: dict[int, list[Row]],
 ) -> None:
     told = {task: statuses(series[task]) for task in range(20, 26)}
     assert told == {

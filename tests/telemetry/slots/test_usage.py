@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
-from pyspark.sql import DataFrame, SparkSession
-from tests.telemetry.frames import START_MS, Row, windows
+from tests.telemetry.frames import START_MS, Row, as_rows, slot_windows
+from tests.telemetry.slots.small_store import SmallStore
 
-from penstock.telemetry.schemas import UTILISATION, WORKERS
-from penstock.telemetry.usage import utilisation, worker_minutes, worker_overheads
-
-pytestmark = pytest.mark.spark
+from penstock.telemetry.slots.columns import Columns, Vocabulary
+from penstock.telemetry.slots.hours import utilisation
+from penstock.telemetry.slots.sums import SampleSizes, partial_sums
 
 MINUTE = START_MS // 60_000
 
@@ -18,10 +19,11 @@ def moment(
     second: int, whole: float | None, *tasks: float | None, worker: str = "6700", **changes: object
 ) -> list[Row]:
     """All tasks of a worker report at once, each with the worker's own figure."""
+    first = 1 if worker == "6700" else 11
     return [
         {"task": number, "time_ms": START_MS + 1000 * second, "worker": worker, "cpu_points": cpu,
          "worker_cpu_points": whole, "worker_memory_mb": 500.0, **changes}
-        for number, cpu in enumerate(tasks, start=1)
+        for number, cpu in enumerate(tasks, start=first)
     ]  # fmt: skip
 
 
@@ -41,15 +43,20 @@ WINDOWS = [
 ]
 
 
+VOCABULARY = Vocabulary()
+
+
 @pytest.fixture(scope="module")
-def workers(spark: SparkSession) -> DataFrame:
-    return worker_minutes(windows(spark, WINDOWS)).select(*WORKERS.names).cache()
+def workers() -> Columns:
+    windows = slot_windows(WINDOWS, VOCABULARY)
+    return partial_sums(windows, VOCABULARY, SampleSizes({}, {}))["workers"]
 
 
 def test_a_minute_of_a_worker_has_means_and_the_median_of_what_it_costs_itself(
-    workers: DataFrame,
+    workers: Columns,
 ) -> None:
-    found = {(r["worker"], r["minute"] - MINUTE): r for r in workers.collect()}
+    found = {(r["worker"], r["minute"] - MINUTE): r for r in as_rows(workers, VOCABULARY)}
+    assert len(found) == 4
     first, second = found["6700", 0], found["6700", 1]
     assert first["worker_cpu_points"] == pytest.approx(70.0)  # (50 + 62 + 98) / 3
     assert first["tasks_cpu_points"] == pytest.approx(26.0)  # (30 + 40 + 8) / 3
@@ -63,8 +70,8 @@ def test_a_minute_of_a_worker_has_means_and_the_median_of_what_it_costs_itself(
     assert other["own_cpu_points"] is None
 
 
-def test_a_machine_uses_what_its_workers_use(workers: DataFrame) -> None:
-    (row,) = utilisation(workers).select(*UTILISATION.names).collect()
+def test_a_machine_uses_what_its_workers_use(workers: Columns) -> None:
+    (row,) = as_rows(utilisation(workers), VOCABULARY)
     # Minutes: 70 + 11 of the worker that is known by its tasks only, 57, 70.
     assert (row["host"], row["minutes"], row["workers"]) == ("h1", 3, 2)
     assert row["cpu_points_mean"] == pytest.approx((81.0 + 57.0 + 70.0) / 3)
@@ -72,8 +79,26 @@ def test_a_machine_uses_what_its_workers_use(workers: DataFrame) -> None:
     assert row["memory_mb_most"] == 800.0
 
 
-def test_the_overhead_of_a_worker_is_a_median_over_minutes(workers: DataFrame) -> None:
-    (row,) = worker_overheads(workers).collect()
+def record(row: Row) -> Row:
+    """The record that a window is made of."""
+    is_young = row.get("status") == "warm-up"
+    kept = {name: value for name, value in row.items() if name != "status"}
+    return {**kept, "inputs": [], "uptime_s": 1.0 if is_young else 100.0}
+
+
+def test_the_overhead_of_a_worker_is_a_median_over_minutes(tmp_path: Path) -> None:
+    store = SmallStore(str(tmp_path))
+    store.take_in([record(row) for row in WINDOWS])
+    store.compute()
     # 22, 24 and 30; the worker without a figure of its own counts nowhere.
-    assert (row["machine_type"], row["minutes"]) == ("M1", 3)
-    assert row["quartiles"][1] == pytest.approx(24.0)
+    assert store.summaries().own_cpu() == {"M1": (pytest.approx((22.0, 24.0, 30.0)), 3)}
+
+
+def test_the_cpu_of_a_machine_is_a_mean_over_minutes_of_all_hours(tmp_path: Path) -> None:
+    store = SmallStore(str(tmp_path))
+    later = [dict(row, time_ms=row["time_ms"] + 3_600_000) for row in WINDOWS[:2]]
+    store.take_in([record(row) for row in [*WINDOWS, *later]])
+    store.compute()
+    ((host, mean),) = store.summaries().machine_cpu()
+    # Minutes of the first hour: 81, 57 and 70; the one of the second: 50.
+    assert (host, mean) == ("h1", pytest.approx((81.0 + 57.0 + 70.0 + 50.0) / 4))
