@@ -78,6 +78,15 @@ def test_the_store_keeps_cells_and_forgets_them(tmp_path, cells):
     assert store.read(keys[1]) is None
 
 
+@pytest.mark.parametrize("text", ["[]", "3", "null", '{"key": "KEY"}', '{"key": "KEY", "row": 1}'])
+def test_a_cell_that_somebody_changed_is_run_again(tmp_path, cells, text):
+    store, key = CellStore(tmp_path), cells[0].key
+    store.keep(finished((key, cells[0]), fails_on_three))
+    assert store.read(key) is not None
+    (tmp_path / "cells" / f"{key}.json").write_text(text.replace("KEY", key), encoding="utf-8")
+    assert store.read(key) is None
+
+
 @pytest.mark.spark
 def test_on_spark_a_failed_cell_is_a_row_and_a_second_start_runs_only_what_is_left(tmp_path, cells):
     store = CellStore(tmp_path)

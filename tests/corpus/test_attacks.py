@@ -100,6 +100,17 @@ def test_a_type_without_machines_and_without_costs_is_planned_around():
     assert made.predicted.scale == other.predicted.scale
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("scheduler", ["hetero", "proportional"])
+def test_no_tuples_cost_nothing_on_a_type_of_which_no_cost_is_known(scheduler):
+    """b gets no tuples; M2 has no machines and no costs."""
+    graph = topology("a>b", streams={"a>b": {"selectivity": 0.0}})
+    machines = cluster(M1=2, every={"core_points": 50.0})
+    types = (*machines.types, MachineType("M2", core_points=50.0))
+    problem = build(graph, replace(machines, types=types), profile(a=1.0, b=1.0, on=("M1",)))
+    assert app.plan(problem, scheduler).plan is not None
+
+
 def test_next_to_nothing_in_a_queue_is_nothing_in_a_file():
     """The fluid model lets queues run down for ever, and its own picture refused 3e-17 tuples."""
     assert json_value(2.9e-17) == 0.0

@@ -102,6 +102,12 @@ def test_mistakes_of_all_files_are_told_together(cluster):
     ]
 
 
+@pytest.mark.parametrize("key", ["supervisor.cpu.capacity", "supervisor.memory.capacity.mb"])
+def test_more_than_a_cluster_file_may_say_is_refused_where_it_stands(cluster, key):
+    with pytest.raises(InputError, match=rf"storm\.yaml:2 {key}: must be less than or equal to"):
+        cluster(a=f"storm.local.hostname: a\n{key}: 1.0e+30\n")
+
+
 def test_no_file_is_no_cluster():
     with pytest.raises(InputError, match=r"no storm\.yaml given"):
         cluster_from_storm_yaml([])

@@ -1,5 +1,7 @@
 """A few changes to a plan that exists: a lost machine, within an allowance."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from tests.builders import cluster, nasiri, place, profile, solve, topology
@@ -11,7 +13,7 @@ from penstock.model.problem import build
 from penstock.model.terms import Held, Least, Terms
 from penstock.planning.contingencies.same_counts import contingencies_same_counts
 from penstock.planning.contingencies.with_rates import contingencies, without_machine
-from penstock.schedulers import Budget
+from penstock.schedulers import Budget, regroup
 from penstock.schedulers.machine_groups import Allowance, Classes, placement_of
 from penstock.schedulers.regroup import Regroup
 
@@ -180,3 +182,30 @@ def test_machines_that_a_thrifty_plan_leaves_off_take_nothing_over(least, same_c
     assert left(Terms(carry_per_s=80.0, least=(least,))) == pytest.approx([50.0, 50.0])
     for terms in (Terms(carry_per_s=80.0, least=(Least.TRAFFIC,)), Terms()):
         assert min(left(terms)) >= 80.0
+
+
+def test_hundreds_of_components_take_little_memory():
+    """300 of them on four machines that are too small: all exchanges of two were gigabytes."""
+    names = [f"s{i}" for i in range(300)]
+    graph = topology(" ".join(names), **{name: {"kind": "spout"} for name in names})
+    problem = build(graph, cluster(M1=4), profile(met=5.0, **dict.fromkeys(names, 1.0)))
+    problem = problem.with_terms(Terms(fixed=(Held("s0", "M1-1"),)))
+    classes = Classes.of(problem)
+    table = np.zeros((4, 300), dtype=np.int64)
+    table[1:] = np.eye(3, dtype=np.int64).repeat(100, axis=1)
+    tracemalloc.start()
+    try:
+        nothing = np.zeros(300, dtype=np.int64)
+        Regroup(classes, table, Allowance(10, nothing), Budget(iterations=3)).run()
+        assert tracemalloc.get_traced_memory()[1] < 200_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_candidates_come_in_batches_and_say_the_same(monkeypatch):
+    problem = nasiri("star", (3, 3, 3))
+    placement = solve(problem, "hetero").placement
+    whole = contingencies(problem, placement, Budget())
+    assert any(lost.moves for lost in whole)
+    monkeypatch.setattr(regroup, "_CELLS_AT_ONCE", 1)
+    assert contingencies(problem, placement, Budget()) == whole

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -83,6 +84,25 @@ def test_queues_that_grow_past_the_limit_end_the_run():
 def test_a_fluid_that_would_flow_for_ever_is_refused():
     with pytest.raises(InputError, match=r"2e\+13 steps, .*--max-tuples"):
         simulated(*chain(), calm(10.0, 1e12, sample_s=1e8), fluid=True)
+
+
+def test_a_billion_runs_are_refused_before_a_seed_is_made():
+    """10 samples each, of 4,500 bytes, 2 machines of 8 and 2 components of 90: 46,960 GB."""
+    told = "1e+10 samples over time, of all runs together, would take some 46,960,000 MB"
+    with pytest.raises(InputError, match=re.escape(told)) as refused:
+        simulated(*chain(), calm(1e-9, 10.0), runs=10**9)
+    # 250 tuples in all for each that is there at one time, which takes 125 bytes.
+    assert "fewer --runs" in str(refused.value)
+    assert "(--max-tuples 1e14)" in str(refused.value)
+
+
+@pytest.mark.parametrize("fluid", [False, True])
+def test_results_over_time_of_thousands_of_machines_are_refused(fluid):
+    """20,000 samples of 10,000 machines: 8 bytes of each, 1.7 GB."""
+    problem = build(topology("a>b"), cluster(M1=10_000), profile(a=0.0, b=1.0))
+    placement = place(problem, "a M1-1", "b M1-2")
+    with pytest.raises(InputError, match=r"2e\+04 samples over time, .* some 1,694 MB of memory"):
+        simulated(problem, placement, calm(1e-9, 20_000.0), fluid=fluid)
 
 
 @pytest.mark.parametrize("pattern", [Wave(0.001, 0.5), Bursts(1e-5, 1e-6, 2.0)], ids=str)

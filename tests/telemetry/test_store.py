@@ -79,6 +79,20 @@ def test_what_a_crashed_run_left_is_not_read_and_goes_with_the_next_commit(store
     assert (store.manifest().number, rows(store)) == (2, ["a"])
 
 
+def test_a_broken_manifest_can_be_deleted_by_hand(store: Store) -> None:
+    """As its message says; the checksum beside it starts with a dot, and stays."""
+    for number in range(3):
+        store.commit(store.manifest().with_facts(seen=number))
+    newest = max((Path(store.root) / "manifest").glob("*.json"))
+    newest.write_text(newest.read_text()[:30])
+    with pytest.raises(InputError, match="delete it to go back to the commit before it"):
+        store.manifest()
+    newest.unlink()
+    assert store.manifest().facts == {"seen": 1}
+    assert store.commit(store.manifest().with_facts(seen=9)).number == 3
+    assert store.manifest().facts == {"seen": 9}
+
+
 def test_a_second_writer_is_refused_and_changes_nothing(store: Store) -> None:
     other = Store(store.spark, store.root)
     store.commit(added(store, "one", "a"))

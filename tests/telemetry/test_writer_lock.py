@@ -16,7 +16,7 @@ import pytest
 from penstock.app import histories, measuring
 from penstock.cli.main import main
 from penstock.errors import InputError
-from penstock.telemetry.writer_lock import StoreBusyError, writing_to
+from penstock.telemetry.writer_lock import LOCK_FILE, StoreBusyError, writing_to
 
 _WRITER = """
 import sys
@@ -85,6 +85,18 @@ def test_a_store_that_cannot_be_is_an_error_of_the_user(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="cannot be written to"), writing_to(tmp_path / "file"):
         pass
+
+
+def test_a_link_in_place_of_the_lock_is_not_followed(store, tmp_path):
+    """Put there by somebody else who may write to the store's folder."""
+    store.mkdir()
+    precious = tmp_path / "precious"
+    precious.write_text("keep")
+    (store / LOCK_FILE).symlink_to(precious)
+    told = r"store: cannot be written to: \.penstock-writer is a symbolic link"
+    with pytest.raises(InputError, match=told), writing_to(store):
+        pass
+    assert precious.read_text() == "keep"
 
 
 @pytest.mark.parametrize("more", [[], ["--follow"]], ids=["once", "followed"])

@@ -10,6 +10,7 @@ import io
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from penstock.engines.spark.sweep_job import Finished
 from penstock.errors import Finding, InputError
@@ -36,12 +37,15 @@ class CellStore:
         replace_file(self._path(finished["key"]), text.encode())
 
     def read(self, key: str) -> Finished | None:
-        """A finished cell, or nothing; a file that cannot be read counts as none."""
+        """A finished cell, or nothing; a file that is broken or another counts as none."""
         try:
-            found: Finished = json.loads(self._path(key).read_text(encoding="utf-8"))
+            found: Any = json.loads(self._path(key).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
-        return found if found.get("key") == key else None
+        if not isinstance(found, dict) or found.get("key") != key:
+            return None
+        row = found.get("row")
+        return found if isinstance(row, dict) and "error" in row else None
 
     def forget(self, keys: Iterable[str]) -> None:
         for key in keys:

@@ -11,7 +11,7 @@ from enum import StrEnum
 import numpy as np
 
 from penstock.evaluate.network import crossings, nic_bytes
-from penstock.evaluate.rates import Rates, instance_rates
+from penstock.evaluate.rates import Rates, instance_rates, worker_keys
 from penstock.model.arrays import FloatVector, sum_by
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
@@ -101,7 +101,9 @@ def overhead_cpu(problem: Problem, placement: Placement) -> FloatVector:
 
 def workers_per_machine(problem: Problem, placement: Placement) -> FloatVector:
     """Occupied slots of each machine, shape (machines,)."""
-    machines = np.array([machine for machine, _ in placement.workers], dtype=np.int64)
+    worker, _ = worker_keys(placement)
+    slots = int(placement.slot.max(initial=0)) + 1
+    machines = np.unique(worker) // slots
     return np.bincount(machines, minlength=len(problem.cluster.machines)).astype(np.float64)
 
 

@@ -118,21 +118,22 @@ def _heap_violations(problem: Problem, placement: Placement) -> list[Violation]:
 
 def _shared_workers(problem: Problem, placement: Placement) -> list[Violation]:
     """A slot serves one topology."""
-    owner: dict[tuple[int, int], set[int]] = {}
-    if len(problem.topologies) > 1:
-        topology = problem.topology_of[placement.component]
-        used = np.unique(np.stack([placement.machine, placement.slot, topology]), axis=1)
-        for machine, slot, t in used.T.tolist():
-            owner.setdefault((machine, slot), set()).add(t)
+    number = len(problem.topologies)
+    if number == 1:
+        return []
+    worker, _ = worker_keys(placement)
+    topology = problem.topology_of[placement.component]
+    owned, owners = np.unique(np.unique(worker * number + topology) // number, return_counts=True)
+    slots = int(placement.slot.max(initial=0)) + 1
     return [
         Violation(
             "topologies in one slot",
-            f"{problem.cluster.machines[machine].name} slot {slot}",
-            float(len(owners)),
+            f"{problem.cluster.machines[w // slots].name} slot {w % slots}",
+            float(count),
             1.0,
         )
-        for (machine, slot), owners in owner.items()
-        if len(owners) > 1
+        for w, count in zip(owned.tolist(), owners.tolist(), strict=True)
+        if count > 1
     ]
 
 

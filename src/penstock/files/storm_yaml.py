@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from penstock.errors import Finding, InputError
 from penstock.files.document import ParsedFile, document_of, read_document
-from penstock.files.schema import Name, NotNegative, as_mapping, check, is_name, seen_as
+from penstock.files.schema import Name, NotNegative, Positive, as_mapping, check, is_name, seen_as
 from penstock.files.storm_resources import generic_resources
 from penstock.model.cluster import DEFAULT_SLOTS, Cluster, Machine, MachineType
 from penstock.model.resources import Quantities
@@ -29,12 +29,8 @@ class _SupervisorKeys(BaseModel):
 
     model_config = ConfigDict(extra="ignore", strict=True, populate_by_name=True)
 
-    cpu: Annotated[float, Field(gt=0, allow_inf_nan=False)] = Field(
-        _DEFAULT_CPU, alias="supervisor.cpu.capacity"
-    )
-    memory_mb: Annotated[float, Field(gt=0, allow_inf_nan=False)] = Field(
-        _DEFAULT_MEMORY_MB, alias="supervisor.memory.capacity.mb"
-    )
+    cpu: Positive = Field(_DEFAULT_CPU, alias="supervisor.cpu.capacity")
+    memory_mb: Positive = Field(_DEFAULT_MEMORY_MB, alias="supervisor.memory.capacity.mb")
     resources: Annotated[
         dict[Name, NotNegative] | None, Field(alias="supervisor.resources.map")
     ] = None

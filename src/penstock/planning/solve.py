@@ -92,7 +92,7 @@ def _if_lost(
     from penstock.planning.contingencies.with_rates import contingencies
 
     if same_counts:
-        return contingencies_same_counts(made.problem, made.placement, budget())
+        return contingencies_same_counts(made.problem, made.placement, budget(), most_kinds)
     return contingencies(made.problem, made.placement, budget(), most_kinds)
 
 

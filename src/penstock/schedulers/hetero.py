@@ -163,7 +163,9 @@ class _Assignment:
         if self.problem.cluster.has_core_limit:
             problem = self.problem
             each = self.visits * self.rate / self.count
-            tcu = problem.met + problem.e * each[:, None]
+            # No tuples cost nothing, also on types of which no cost is known.
+            e = np.where(each[:, None] > 0, problem.e, 0.0)
+            tcu = problem.met + e * each[:, None]
             too_hot = tcu > problem.instance_points + ROUNDING_POINTS
             if too_hot.any():
                 over |= (too_hot[:, problem.cluster.type_of] & (self.n > 0)).any(axis=0)

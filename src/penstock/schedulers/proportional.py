@@ -192,7 +192,9 @@ def _speed(problem: Problem, chain: list[int]) -> FloatVector:
     """Tuples/s of a chain alone on each machine; points where nothing is known of it."""
     cluster = problem.cluster
     visits = problem.visits[chain] / max(problem.visits[chain[0]], np.finfo(float).tiny)
-    cost = (visits[:, None] * problem.e[chain])[:, cluster.type_of].sum(axis=0)
+    # No tuples cost nothing, also on types of which no cost is known.
+    e = np.where(visits[:, None] > 0, problem.e[chain], 0.0)
+    cost = (visits[:, None] * e)[:, cluster.type_of].sum(axis=0)
     speed = cluster.usable_cpu.copy()
     if (cost > 0).all():
         speed = speed / cost

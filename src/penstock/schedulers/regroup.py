@@ -12,6 +12,7 @@ The plan that comes out is judged by ``evaluate`` like any other.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -27,8 +28,15 @@ PATIENCE = 4
 #: Groups from which steps are tried: the tightest and those with most room.
 _TIGHT, _ROOMY = 12, 12
 _EQUAL = 1e-9
+#: With more components, one goes and another comes in two steps: pairs of them are too many.
+_MOST_EXCHANGED = 100
+#: Candidates times components that are worked out together: some 50 MB.
+_CELLS_AT_ONCE = 500_000
 #: What a state that breaks something is worth: less than any that does not.
 _PER_MISSING, _PER_BROKEN = 1e12, 1e9
+
+#: Groups, their new patterns, the room these leave and the scale, a step each.
+_Steps = tuple[IntVector, IntMatrix, FloatVector, FloatVector]
 
 
 class Regroup:
@@ -58,6 +66,8 @@ class Regroup:
         none = np.zeros((1, components), dtype=np.int64)
         self._extra = none if extra_patterns is None else np.vstack([none, extra_patterns])
         self._changes = _small_changes(components)
+        #: Which component each change takes an instance of, -1 for none.
+        self._taken = np.where((self._changes < 0).any(axis=1), self._changes.argmin(axis=1), -1)
         self.start = self._first(table)
         self.best = self.start
 
@@ -128,9 +138,24 @@ class Regroup:
 
     def _steps_from(self, state: State) -> list[State]:
         """The best few states one step away."""
-        group, new = self._candidates(state)
-        if not len(group):
+        batches = (self._best(state, *batch) for batch in self._candidates(state))
+        found = [batch for batch in batches if batch is not None]
+        if not found:
             return []
+        group = np.concatenate([batch[0] for batch in found])
+        new = np.concatenate([batch[1] for batch in found])
+        room = np.concatenate([batch[2] for batch in found])
+        scale = np.concatenate([batch[3] for batch in found])
+        # One step may be listed twice, as a change and as another group's pattern.
+        best = np.argsort(-scale, kind="stable")[: 2 * BEAM].tolist()
+        steps = {(int(group[i]), new[i].tobytes()): i for i in reversed(best)}
+        return [
+            self._after(state, int(group[i]), new[i], float(room[i]), float(scale[i]))
+            for i in list(steps.values())[-BEAM:]
+        ]
+
+    def _best(self, state: State, group: IntVector, new: IntMatrix) -> _Steps | None:
+        """The best few of some candidates, in their order where they are as good."""
         old = state.patterns[group]
         come = state.come + np.maximum(new - old, 0)
         gone = state.gone + np.maximum(old - new, 0)
@@ -140,15 +165,10 @@ class Regroup:
         keep &= (totals <= self.problem.most_instances).all(axis=1)
         group, new, room, totals = group[keep], new[keep], room[keep], totals[keep]
         if not len(group):
-            return []
+            return None
         scale = self._scales_after(state, group, new, room, totals)
-        # One step may be listed twice, as a change and as another group's pattern.
-        best = np.argsort(-scale, kind="stable")[: 2 * BEAM].tolist()
-        steps = {(int(group[i]), new[i].tobytes()): i for i in reversed(best)}
-        return [
-            self._after(state, int(group[i]), new[i], float(room[i]), float(scale[i]))
-            for i in list(steps.values())[-BEAM:]
-        ]
+        best = np.argsort(-scale, kind="stable")[: 2 * BEAM]
+        return group[best], new[best], room[best], scale[best]
 
     def _scales_after(
         self,
@@ -179,19 +199,26 @@ class Regroup:
         broken: FloatVector = state.machines[forbidden].sum() - forbidden[group].astype(np.float64)
         return _worth(scale, (totals == 0).sum(axis=1), broken)
 
-    def _candidates(self, state: State) -> tuple[IntVector, IntMatrix]:
-        """Groups, and the pattern that one of their machines might get instead."""
+    def _candidates(self, state: State) -> Iterator[tuple[IntVector, IntMatrix]]:
+        """Groups, and the pattern that one of their machines might get instead, in batches."""
         # What is not placed at all is tried on every group.
         missing = bool((state.totals == 0).any())
-        origins = self._origins(state, every=missing)
-        near = state.patterns[origins][:, None, :] + self._changes
         known = np.vstack([state.patterns[state.machines > 0], self._extra])
-        other = np.broadcast_to(known, (len(origins), *known.shape))
-        new = np.concatenate([near, other], axis=1)
-        group = np.repeat(origins, new.shape[1])
-        new = new.reshape(len(group), known.shape[1])
-        possible = (new >= 0).all(axis=1) & (new != state.patterns[group]).any(axis=1)
-        return group[possible], new[possible]
+        groups: list[IntVector] = []
+        patterns: list[IntMatrix] = []
+        cells = 0
+        for origin in self._origins(state, every=missing).tolist():
+            old = state.patterns[origin]
+            near = old + self._changes[(self._taken < 0) | (old[self._taken] > 0)]
+            new = np.concatenate([near, known[(known != old).any(axis=1)]])
+            groups.append(np.full(len(new), origin))
+            patterns.append(new)
+            cells += new.size
+            if cells >= _CELLS_AT_ONCE:
+                yield np.concatenate(groups), np.concatenate(patterns)
+                groups, patterns, cells = [], [], 0
+        if groups:
+            yield np.concatenate(groups), np.concatenate(patterns)
 
     def _origins(self, state: State, *, every: bool) -> IntVector:
         used = np.flatnonzero(state.machines > 0)
@@ -244,6 +271,8 @@ class Regroup:
 def _small_changes(components: int) -> IntMatrix:
     """One instance more, one less, one in place of another; rows are what a pattern gains."""
     one = np.eye(components, dtype=np.int64)
+    if components > _MOST_EXCHANGED:
+        return np.vstack([one, -one])
     swaps = (one[:, None, :] - one[None, :, :]).reshape(-1, components)
     return np.vstack([one, -one, swaps[swaps.any(axis=1)]])
 

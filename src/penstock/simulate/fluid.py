@@ -32,7 +32,12 @@ from penstock.simulate.offered import offered_rates
 from penstock.simulate.samples import CounterSample, Samples
 from penstock.simulate.scenario import Down, Scenario, Slow, WhenFull
 from penstock.simulate.sharing_fluid import share_by_need
-from penstock.simulate.work import MOST_TUPLES, require_few_steps, require_short_fluid
+from penstock.simulate.work import (
+    MOST_TUPLES,
+    require_few_steps,
+    require_room_for_samples,
+    require_short_fluid,
+)
 
 #: Steps between two looks, and the longest a step may be.
 _STEPS_PER_LOOK = 20
@@ -252,6 +257,7 @@ def run_fluid(
     """What happens in a scenario; there is no chance in it, so no seed."""
     scenario = replace(scenario, tuples_per_batch=1)  # a liquid has no tuples to take together
     require_few_steps(scenario)
+    require_room_for_samples(problem, scenario, most_tuples=most_tuples)
     fluid = Fluid(problem, placement, scenario)
     longest_s = min(fluid.longest_step_s, scenario.sample_s / _STEPS_PER_LOOK)
     require_short_fluid(scenario, len(placement), longest_s, most_tuples)

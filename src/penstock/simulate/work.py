@@ -23,6 +23,10 @@ from penstock.simulate.scenario import Scenario
 MOST_TUPLES = 1e9
 #: Of those, at most one in so many may be there at one time: half a gigabyte of them.
 _AT_ONE_TIME = 250
+#: Bytes of memory: of a tuple that is there, and of a sample with what it says of each machine and
+#: component.
+_PER_TUPLE = 125
+_PER_SAMPLE, _PER_MACHINE, _PER_COMPONENT = 4500, 8, 90
 #: Steps of a pattern of arrivals, for each topology.
 _MOST_STEPS = 1_000_000
 #: The fluid model: what a step costs, in tuples of the engine, whatever its size, and per instance.
@@ -65,6 +69,7 @@ def require_affordable(
 ) -> None:
     """Refuse a simulation that would take too long or too much memory, with what would help."""
     require_few_steps(scenario)
+    require_room_for_samples(problem, scenario, runs=runs, most_tuples=most_tuples)
     work = SimulationWork.of(problem, placement, scenario)
     if work.tuples * runs > most_tuples:
         raise TooMuchWorkError(
@@ -80,6 +85,23 @@ def require_room(tuples: float, most_tuples: float) -> None:
     """Refuse queues, or what comes of one tuple, that would fill the memory."""
     if tuples > most_tuples / _AT_ONE_TIME:
         raise _too_many_at_one_time(tuples, most_tuples)
+
+
+def require_room_for_samples(
+    problem: Problem, scenario: Scenario, *, runs: int = 1, most_tuples: float = MOST_TUPLES
+) -> None:
+    """Refuse more results over time, of all runs together, than the memory is meant for."""
+    samples = runs * max(1.0, scenario.duration_s / scenario.sample_s)
+    each = _PER_SAMPLE + _PER_MACHINE * len(problem.cluster.machines)
+    taken = samples * (each + _PER_COMPONENT * len(problem.components))
+    # Who allows few tuples has said nothing of samples.
+    if taken > max(most_tuples, MOST_TUPLES) / _AT_ONE_TIME * _PER_TUPLE:
+        raise TooMuchWorkError(
+            f"{samples:.2g} samples over time, of all runs together, would take some "
+            f"{taken / 1e6:,.0f} MB of memory: choose fewer --runs, a longer sample_s in the "
+            "scenario, a shorter --duration, or allow so much (--max-tuples "
+            f"{_rounded_up(taken / _PER_TUPLE * _AT_ONE_TIME)})"
+        )
 
 
 def _too_many_at_one_time(tuples: float, most_tuples: float) -> TooMuchWorkError:
@@ -107,13 +129,7 @@ def require_short_fluid(
 
 
 def require_few_steps(scenario: Scenario) -> None:
-    """Refuse a pattern or results over time in so many pieces that they alone fill the memory."""
-    looks = scenario.duration_s / scenario.sample_s
-    if looks > _MOST_STEPS:
-        raise TooMuchWorkError(
-            f"{looks:.2g} samples over time are more than the {_MOST_STEPS:,} that are kept: "
-            "choose a longer sample_s in the scenario, or a shorter --duration"
-        )
+    """Refuse a pattern in so many pieces that they alone fill the memory."""
     steps = most_steps(scenario.offered.pattern, scenario.duration_s)
     if steps > _MOST_STEPS:
         raise TooMuchWorkError(
@@ -158,4 +174,5 @@ def _most_put_out(problem: Problem, placement: Placement) -> float:
 def _rounded_up(number: float) -> str:
     """The number with one digit, as it is typed."""
     digits = int(np.floor(np.log10(number)))
-    return f"{np.ceil(number / 10.0**digits):.0f}e{digits}"
+    first = int(np.ceil(number / 10.0**digits))
+    return f"{first}e{digits}" if first < 10 else f"1e{digits + 1}"

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from pyspark import StorageLevel
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from penstock.telemetry.reasons import Reason
 from penstock.telemetry.slots.take_in import (
     DOUBTFUL_LINES,
     DOUBTFUL_RECORDS,
@@ -42,8 +43,16 @@ class Intake:
     judge_lines: Judge
     write_aside: WriteAside
 
-    def files(self, files: DataFrame) -> tuple[TaskReport, Counter[str]]:
-        """Parquet files as (path, length, content, file); what was taken, how many set aside."""
+    def files(
+        self, files: DataFrame, unreadable: Sequence[str] = ()
+    ) -> tuple[TaskReport, Counter[str]]:
+        """Parquet files as (path, length, content, file); what was taken, how many set aside.
+
+        ``unreadable`` are left out.
+        """
+        if unreadable:
+            names = [name.replace("file:///", "file:/") for name in unreadable]
+            files = files.where(~F.col("path").isin(names))
         small = files.where(F.col("length") <= WHOLE_FILE_BYTES).select("content", "path", "file")
         paths = _paths(files.where(F.col("length") > WHOLE_FILE_BYTES))
         with _Held(small.mapInArrow(self.taking.parquet_files, _spark(DOUBTFUL_RECORDS))) as quick:
@@ -75,6 +84,14 @@ class Intake:
             written = accepted.mapInArrow(self.taking.accepted, "report string").collect()
             report = added_up(json.loads(row["report"]) for row in written)
             return report, Counter(self.write_aside(known.where("reason is not null")))
+
+    def unreadable(self, spark: SparkSession, names: Sequence[str]) -> Counter[str]:
+        """One record in quarantine for each file that cannot be read."""
+        if not names:
+            return Counter()
+        rows = [(b"", name, Reason.UNREADABLE_FILE.value, "") for name in names]
+        schema = "raw binary, file string, reason string, field string"
+        return Counter(self.write_aside(spark.createDataFrame(rows, schema)))
 
 
 def _paths(files: DataFrame) -> list[str]:

@@ -78,6 +78,8 @@ def content_of(data: bytes, name: str) -> dict[str, Any]:
         raise broken(name) from None
     if content.get("format") != FORMAT.name or type(content.get("version")) is not int:
         raise InputError(f"{name} is not a store this version of Penstock can read")
+    if not _is_sound(content):
+        raise broken(name)
     return dict(content)
 
 
@@ -93,6 +95,19 @@ def folders_named(data: bytes) -> set[str]:
 def store_of(name: str) -> str:
     """The store that a manifest's file belongs to."""
     return name.rpartition(f"/{FOLDER}/")[0] or name
+
+
+def _is_sound(content: Mapping[str, Any]) -> bool:
+    """Whether everything has its type: somebody else may have changed the file."""
+    parts = content.get("parts")
+    tables = list(parts.values()) if isinstance(parts, dict) else [None]
+    folders = [folder for keys in tables if isinstance(keys, dict) for folder in keys.values()]
+    return (
+        isinstance(content.get("number"), int)
+        and isinstance(content.get("facts"), dict)
+        and all(isinstance(keys, dict) for keys in tables)
+        and all(isinstance(folder, str) for folder in folders)
+    )
 
 
 def broken(name: str) -> InputError:

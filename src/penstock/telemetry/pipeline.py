@@ -12,16 +12,19 @@ import json
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from penstock.errors import InputError
+from penstock.errors import InputError, PenstockError
 from penstock.model.profile import Profile
 from penstock.model.telemetry import Sample
 from penstock.telemetry import measure
@@ -46,8 +49,15 @@ from penstock.telemetry.store import Manifest, Store
 from penstock.telemetry.storm import log as storm_log
 from penstock.telemetry.tables import Tables, TakeBatch
 from penstock.telemetry.timings import Timings
+from penstock.telemetry.unreadable_files import (
+    files_of_last_batch,
+    unreadable_among,
+    unreadable_file,
+)
 from penstock.telemetry.writer_lock import StoreBusyError
 
+#: Files that cannot be read, in a message.
+_NAMED = 3
 #: Told what is being done, in words, while it is done.
 Progress = Callable[[str], None]
 
@@ -143,38 +153,81 @@ class Pipeline:
         stop: Callable[[], bool],
     ) -> None:
         identity = hashlib.sha256(source.location.encode()).hexdigest()[:10]
+        checkpoint = f"{self.store.root}/checkpoint/{identity}"
+        unreadable: list[str] = []
 
         def batch(frame: DataFrame, number: int) -> None:
             key = f"{identity}-{number:06d}"
             if not self.tables.is_taken_in(key):
                 self.progress(f"taking in batch {number}")
-                self._timed_batch(key, lambda folder: self._take(source, frame, folder, key))
+                take = partial(self._take, source, frame, tuple(unreadable), key)
+                self._timed_batch(key, take)
+            unreadable.clear()
             after()
 
-        writer = source.stream(self.spark).writeStream.trigger(**trigger)
-        checkpoint = f"{self.store.root}/checkpoint/{identity}"
+        def is_taken_in() -> bool:
+            return not unreadable or stop()
+
+        while True:
+            is_lenient = bool(unreadable)
+            stream = source.stream(self.spark, lenient=is_lenient)
+            writer = stream.writeStream.trigger(**trigger).option("checkpointLocation", checkpoint)
+            # Only for the batch that has such files: others must not go unnoticed.
+            try:
+                BatchStream(batch).run(writer, is_taken_in if is_lenient else stop)
+            except SparkFailed as error:
+                first = unreadable_file(error.__cause__)
+                if is_lenient or not first:
+                    raise self._in_our_words(error) from error
+                unreadable += self._unreadable_of(source, checkpoint, first)
+                continue
+            if not is_lenient or stop():
+                return
+
+    def _unreadable_of(self, source: RecordSource, checkpoint: str, first: str) -> Sequence[str]:
+        """Which files of the batch in hand cannot be read, with a word to the user."""
         try:
-            BatchStream(batch).run(writer.option("checkpointLocation", checkpoint), stop)
-        except SparkFailed as error:
-            if "FileNotFound" in str(error.__cause__):
-                raise InputError(f"a file went away while it was read: {error}") from error
-            if "CONCURRENT_STREAM_LOG_UPDATE" in str(error.__cause__):
-                message = (
-                    f"another run writes to {self.store.root}; run this one again when it ends"
-                )
-                raise StoreBusyError(message) from error
-            raise
+            paths = files_of_last_batch(self.spark, checkpoint)
+            found = unreadable_among(lambda some: source.of_files(self.spark, some), paths)
+        except (PySparkException, Py4JJavaError):
+            found = ()  # more is the matter with the others: the one that is known will do
+        found = found or (first,)
+        self._tell_unreadable(found)
+        return found
+
+    def _in_our_words(self, error: SparkFailed) -> PenstockError:
+        if "FileNotFound" in str(error.__cause__):
+            return InputError(f"a file went away while it was read: {error}")
+        if "CONCURRENT_STREAM_LOG_UPDATE" in str(error.__cause__):
+            where = self.store.root
+            return StoreBusyError(f"another run writes to {where}; run this one again when it ends")
+        return error
 
     def _take(
-        self, source: RecordSource, frame: DataFrame, folder: str, key: str
+        self,
+        source: RecordSource,
+        frame: DataFrame,
+        unreadable: Sequence[str],
+        key: str,
+        folder: str,
     ) -> tuple[TaskReport, Counter[str]]:
         intake = self._intake(folder, key)
         match source.format:
             case SourceFormat.PARQUET:
-                return intake.files(frame)
+                report, aside = intake.files(frame, unreadable)
+                self._tell_unreadable(report.unreadable)
             case SourceFormat.STORM_LOG:
-                return intake.judged(self._judged_storm_log(frame))
-        return intake.lines(frame)
+                report, aside = intake.judged(self._judged_storm_log(frame))
+            case _:
+                report, aside = intake.lines(frame)
+        names = [*report.unreadable, *(name.rpartition("/")[2] for name in unreadable)]
+        return report, aside + intake.unreadable(self.spark, names)
+
+    def _tell_unreadable(self, names: Sequence[str]) -> None:
+        if names:
+            shown = ", ".join(name.rpartition("/")[2] for name in names[:_NAMED])
+            more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+            self.progress(f"set aside, because they cannot be read to their end: {shown}{more}")
 
     def _intake(self, folder: str, key: str) -> Intake:
         now_ms, horizon_ms = self._limits_ms()

@@ -13,6 +13,8 @@ class Reason(StrEnum):
     NOT_AN_OBJECT = "not an object"
     NOT_METRICS = "not a line of metrics"
     CUT_OFF = "cut off by the end of the file"
+    # The file: one record stands for all that could not be read.
+    UNREADABLE_FILE = "file cannot be read"
     # Its fields.
     UNKNOWN_VERSION = "unknown version"
     MISSING_FIELD = "missing field"

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from penstock.errors import InputError
 from penstock.telemetry.columns import require_columns
 from penstock.telemetry.kafka import PREFIX as KAFKA_PREFIX
 from penstock.telemetry.kafka import KafkaTopic
+from penstock.telemetry.unreadable_files import unreadable_file
 
 
 class SourceFormat(StrEnum):
@@ -50,16 +54,21 @@ class RecordSource:
     #: How clients log in to a broker; may hold passwords, so it is in no message.
     kafka_client: Mapping[str, str] = field(default_factory=dict, repr=False)
 
-    def stream(self, spark: SparkSession) -> DataFrame:
+    def stream(self, spark: SparkSession, *, lenient: bool = False) -> DataFrame:
         """An endless frame of raw records: lines (value, file), or whole Parquet files (path,
-        length, content, file)."""
+        length, content, file).
+
+        A ``lenient`` one has what can be read of files that are damaged or gone.
+        """
         if self.format is SourceFormat.KAFKA:
             records = KafkaTopic.at(self.location, self.kafka_client).stream(spark)
             place = F.concat_ws("-", F.col("topic"), F.col("partition"))
             return records.select(F.col("value").cast("string").alias("value"), place.alias("file"))
         reader = spark.readStream.option("recursiveFileLookup", "true")
-        if self.rotated:
+        if self.rotated or lenient:
             reader = reader.option("ignoreMissingFiles", "true")
+        if lenient:
+            reader = reader.option("ignoreCorruptFiles", "true")
         folder, name = _folder_and_pattern(spark, self.location)
         if pattern := name or self.pattern:
             reader = reader.option("pathGlobFilter", pattern)
@@ -67,11 +76,29 @@ class RecordSource:
         whose = "file_path" if self.format is SourceFormat.STORM_LOG else "file_name"
         file = F.col(f"_metadata.{whose}").alias("file")
         if self.format is SourceFormat.PARQUET:
-            sample = spark.read.option("recursiveFileLookup", "true").parquet(self.location)
-            require_columns(sample.schema)
+            self._columns(spark)  # refuses what can never hold a record
             whole = reader.format("binaryFile").schema(_WHOLE_FILES).load(folder)
             return whole.select("path", "length", "content", file)
         return reader.text(folder).select("value", file)
+
+    def of_files(self, spark: SparkSession, paths: Sequence[str]) -> DataFrame:
+        """The raw content of some of its files."""
+        if self.format is SourceFormat.PARQUET:
+            return spark.read.schema(self._columns(spark)).parquet(*paths)
+        return spark.read.text([*paths])
+
+    def _columns(self, spark: SparkSession) -> StructType:
+        """What Parquet files have: as the first one says, or all others if that is none."""
+        reader = spark.read.option("recursiveFileLookup", "true")
+        try:
+            schema = reader.parquet(self.location).schema
+        except (PySparkException, Py4JJavaError) as error:
+            if not unreadable_file(error):
+                raise
+            lenient = reader.option("ignoreCorruptFiles", "true").option("mergeSchema", "true")
+            schema = lenient.parquet(self.location).schema
+        require_columns(schema)
+        return schema
 
 
 def open_source(

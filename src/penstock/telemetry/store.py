@@ -88,6 +88,7 @@ class Store:
         finally:
             stream.close()
         target = self._path(self._manifest_name(following.number))
+        self._remove_checksum_alone(following.number)
         none = self._jvm.org.apache.hadoop.fs.Options.Rename.NONE
         options = self.spark.sparkContext._gateway.new_array(  # type: ignore[attr-defined,union-attr]
             self._jvm.org.apache.hadoop.fs.Options.Rename, 1
@@ -104,6 +105,16 @@ class Store:
             raise
         self._clean_up(following)
         return following
+
+    def _remove_checksum_alone(self, number: int) -> None:
+        """Whoever deletes a broken manifest by hand leaves the checksum that Hadoop put beside it.
+
+        It would stand in the way of the next commit of that number.
+        """
+        name = self._manifest_name(number)
+        folder, _, file = name.rpartition("/")
+        if not self._fs.exists(self._path(name)):
+            self._delete(f"{folder}/.{file}.crc")
 
     def _clean_up(self, manifest: Manifest) -> None:
         """Remove old manifests, and folders that only they or a crashed run knew of."""

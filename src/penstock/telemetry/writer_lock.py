@@ -41,11 +41,14 @@ def writing_to(folder: str | Path) -> Iterator[None]:
 def _opened(folder: Path) -> int:
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        # Not inherited: Java may outlive us for a moment.
-        return os.open(folder / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        # Not inherited: Java may outlive us for a moment. No link is followed: in a folder that
+        # others may write to, it would choose the file that gets our number.
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        return os.open(folder / LOCK_FILE, flags, 0o666)
     except OSError as error:
-        message = f"cannot be written to: {error.strerror or error}"
-        raise InputError(Finding(message, str(folder))) from None
+        is_link = (folder / LOCK_FILE).is_symlink()
+        reason = f"{LOCK_FILE} is a symbolic link" if is_link else error.strerror or error
+        raise InputError(Finding(f"cannot be written to: {reason}", str(folder))) from None
 
 
 def _lock(handle: int, folder: str | Path) -> None:

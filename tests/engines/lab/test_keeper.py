@@ -3,11 +3,12 @@
 import json
 import os
 import subprocess
+import time
 
 import pytest
 
 from penstock.engines.lab import keeper
-from penstock.engines.lab.process_cleanup import process_cleanup
+from penstock.engines.lab.process_cleanup import clean_up_after, process_cleanup
 from penstock.engines.lab.process_identity import ProcessIdentity
 from penstock.errors import PenstockError
 from penstock.system.private_folder import NotPrivate, runtime_folder, scratch_folder
@@ -33,6 +34,13 @@ def told(process, started="", folder="", address=""):
         "started": started, "folder": str(folder), "address": address, "problem": "",
     }  # fmt: skip
     return json.dumps(entries).encode()
+
+
+def until(true, within_s=15.0):
+    deadline = time.monotonic() + within_s
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 def started(process):
@@ -100,6 +108,29 @@ def test_helpers_are_not_taken_from_the_current_folder(runtime, tmp_path, monkey
     with pytest.raises(PenstockError, match="no engine"):
         keeper.up("no-such-engine", "10")
     assert not (theirs.parent / "was-run").exists()
+
+
+def test_only_the_group_that_was_started_is_ended(runtime):
+    """A daemon ended long ago, and its number is now that of another group's leader."""
+    sleep = ["sleep", "100"]
+    with subprocess.Popen(sleep, start_new_session=True) as process:
+        clean_up_after([f"{process.pid} another boot 17\n"], runtime / "gone")
+        assert process.poll() is None
+        clean_up_after([f"{process.pid} {started(process)}\n"], runtime / "gone")
+        assert process.wait() == -9
+
+
+def test_a_group_is_ended_though_its_leader_has_ended(runtime, tmp_path):
+    """As workers that a supervisor of Storm has started."""
+    command = ["sh", "-c", f"sleep 100 & echo $! > {tmp_path}/child; read _"]
+    with subprocess.Popen(command, start_new_session=True, stdin=subprocess.PIPE) as leader:
+        until(lambda: (tmp_path / "child").exists() and (tmp_path / "child").read_text())
+        identity = ProcessIdentity.of(leader.pid)
+        child = ProcessIdentity.of(int((tmp_path / "child").read_text()))
+        leader.communicate(b"\n")
+    assert child.is_alive
+    clean_up_after([f"{identity.pid} {identity.started}\n"], runtime / "gone")
+    until(lambda: not child.is_alive)
 
 
 def test_a_number_is_not_a_process(bystander):

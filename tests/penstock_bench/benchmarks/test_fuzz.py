@@ -11,7 +11,7 @@ import pytest
 
 from penstock.files.document import document_of
 from penstock.files.store import load
-from penstock_bench.benchmarks.fuzz import campaign, drawing, fork_server, kills
+from penstock_bench.benchmarks.fuzz import campaign, drawing, fork_server, kills, properties
 from penstock_bench.benchmarks.fuzz.campaign import Campaign
 from penstock_bench.benchmarks.fuzz.drawing import FuzzCase, draw, written
 from penstock_bench.benchmarks.fuzz.emit import Pairs, Raw, emit
@@ -21,10 +21,15 @@ from penstock_bench.benchmarks.fuzz.minimise import minimise
 from penstock_bench.benchmarks.fuzz.mutations import mutate_bytes, mutate_document
 from penstock_bench.benchmarks.fuzz.originals import sets_of_files
 from penstock_bench.benchmarks.fuzz.server import PLAIN, CommandOutcome, Limits, Server, Way
+from penstock_bench.benchmarks.fuzz.values import NAMED
 from penstock_bench.benchmarks.fuzz.verbs import (
+    ENDS,
+    LIVE,
     ONLY_REFUSED,
+    SIMULATE,
     SPARK,
     STORM,
+    USUAL,
     DrawableVerb,
     verbs_from,
 )
@@ -94,7 +99,12 @@ def test_every_verb_and_every_option_of_the_parser_is_tried(verbs, sets):
 
 
 def test_what_is_written_of_verbs_is_true_of_the_parser(verbs):
-    assert {v.name for v in verbs} >= SPARK | ONLY_REFUSED
+    names = {v.name for v in verbs}
+    assert names >= SPARK | ONLY_REFUSED | STORM | SIMULATE | {*USUAL}
+    parameters = {p.name for v in verbs for p in v.parameters}
+    # An option that got another name would be tried with junk only from then on.
+    assert parameters >= NAMED | LIVE
+    assert names >= {what.partition(" --")[0] for what in ENDS}
 
 
 def test_the_files_that_all_starts_from_are_valid(sets):
@@ -185,6 +195,40 @@ def test_files_outside_the_folder_and_hidden_ones_are_seen(verbs, tmp_path):
     assert [f.kind for f in found] == ["writes outside its folder", "leaves a hidden file"]
 
 
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("format: penstock/topology\nversion: 1\nname: t\ncomponents: {a: {kind: spout}}\n", []),
+        ("format: penstock/topology\nversion: 1\nname: ''\n", ["writes what is refused"]),
+        ("format: penstock/topology\nname: [\n", ["writes what is refused"]),
+        ("<html>: {\n", []),
+        ("format: penstock/other\n", []),
+    ],
+)
+def test_a_written_file_that_no_verb_would_take_is_seen(verbs, tmp_path, text, kinds):
+    (tmp_path / "made.yaml").write_text(text)
+    case = case_of(verbs, "import flux", "flux.yaml", "--out", "made.yaml")
+    found = judge(case, ended(written=("made.yaml",)), PLAIN, tmp_path)
+    assert [fault.kind for fault in found] == kinds
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        (("generate", "-o", "../up"), "../up/cluster.yaml"),
+        (("import", "flux", "flux.yaml", "--out=../up"), "../up"),
+        (("compare", "-e", "linear", "--svg", "made.json"), "made.json"),
+        (("show", "plan.json", "--svg=made.json", "--json"), "made.json"),
+    ],
+)
+def test_results_may_be_where_and_called_what_was_asked_for(verbs, tmp_path, arguments, name):
+    (tmp_path / "made.json").write_text("<svg/>")
+    words = (" ".join(arguments[:2]), *arguments[2:])
+    verb = words if words[0] in {v.name for v in verbs} else arguments
+    case = replace(case_of(verbs, *verb), arguments=arguments)
+    assert judge(case, ended(written=(name,)), PLAIN, tmp_path) == []
+
+
 # -- running ---------------------------------------------------------------------------------------
 
 
@@ -195,6 +239,36 @@ def test_a_fork_and_a_process_of_its_own_say_the_same(server):
     assert (fork.way, own.way) == (Way.FORK, Way.OWN)
     assert (fork.code, fork.stdout) == (own.code, own.stdout) == (0, own.stdout)
     assert json.loads(fork.stdout)["format"]
+
+
+def test_only_what_is_asked_to_simulate_or_starts_java_may_take_longer(verbs):
+    limits = {
+        v.name: campaign.limits_of(case_of(verbs, *v.words)) for v in verbs if not v.words[1:]
+    }
+    longer = {name for name, found in limits.items() if found != PLAIN}
+    assert longer == {"report", "run", "profile", "sweep", "apply"}
+    live = case_of(verbs, "plan", "--from", "storm")
+    assert campaign.limits_of(live).seconds > PLAIN.seconds
+    simulating = case_of(verbs, "compare", "-e", "linear", "--simulate")
+    assert campaign.limits_of(simulating) == campaign.limits_of(case_of(verbs, "report"))
+
+
+@pytest.mark.parametrize(("slow", "counted"), [(1, 0), (2, 1)])
+def test_only_what_takes_too_long_twice_is_a_hang(verbs, tmp_path, slow, counted):
+    class BusyServer:
+        way, place = Way.FORK, tmp_path
+
+        def __init__(self) -> None:
+            late, fine = ended(seconds=11.0, cpu_s=0.0), ended(out=b"x")
+            self.outcomes = [late] * slow + [fine]
+
+        def run(self, *_: object, **__: object) -> CommandOutcome:
+            return self.outcomes.pop(0)
+
+    failures = Failures(tmp_path, SEED)
+    tried = Campaign(SEED, 1, None, failures, with_spark=False)
+    tried.try_case(BusyServer(), replace(case_of(verbs, "schedulers"), number=1))
+    assert (failures.counts.total(), tried.totals.done) == (counted, 1)
 
 
 def test_what_a_command_writes_is_told_and_gone_for_the_next(server):
@@ -250,8 +324,27 @@ def test_ctrl_c_keeps_what_was_found(sets, tmp_path, monkeypatch):
     table = campaign.commands_run(10**6, SEED)
     assert "interrupted" in table.title
     with pytest.raises(KeyboardInterrupt):
-        campaign.failures_found(10**6, SEED)
+        campaign.failures_of_commands(10**6, SEED)
     campaign._campaign.cache_clear()
+
+
+# -- properties ------------------------------------------------------------------------------------
+
+
+def test_contingencies_that_are_wrong_are_told_and_counted(monkeypatch, capsys):
+    asked = []
+
+    def faults(number: int, seed: int) -> list[str]:
+        asked.append((seed, number))
+        return [f"problem {seed}: wrong"]
+
+    monkeypatch.setattr(properties, "contingency_faults", faults)
+    # 1,500 problems of seed 3: as many under each seed before it, and no problem twice.
+    assert list(properties.contingency_faults_found(problems=1500, seed=3)) == [2.0]
+    assert asked == [(4500, 1000), (5500, 500)]
+    said = capsys.readouterr().err
+    assert "problem 4500: wrong" in said
+    assert "contingencies of 1,500 of 1,500 problems looked at" in said
 
 
 # -- kills -----------------------------------------------------------------------------------------

@@ -117,7 +117,9 @@ def test_a_line_has_no_other_defect(defect: Defect) -> None:
 
 
 #: Reasons that a single line of ours cannot give: of other formats, of whole files, of a store.
-NOT_OF_A_LINE = {Reason.NOT_METRICS, Reason.CUT_OFF, Reason.EXPIRED}
+NOT_OF_A_LINE = {
+    Reason.NOT_METRICS, Reason.CUT_OFF, Reason.UNREADABLE_FILE, Reason.EXPIRED
+}  # fmt: skip
 
 
 def test_every_reason_has_a_way_and_no_two_ways_share_a_name() -> None:

@@ -1,12 +1,16 @@
 """A lost machine in an engine that cannot start or end instances."""
 
+from dataclasses import replace
+
 import pytest
 from tests.builders import cluster, nasiri, place, profile, solve, topology
 
 from penstock.evaluate.capacity import capacity
 from penstock.model.placement import Placement
 from penstock.model.problem import build
+from penstock.planning.contingencies import same_counts
 from penstock.planning.contingencies.same_counts import contingencies_same_counts
+from penstock.planning.solve import plan
 from penstock.schedulers.base import Budget
 
 
@@ -58,3 +62,39 @@ def test_where_nothing_holds_it_the_rate_is_zero():
     placement = place(problem, "a M1-1", "b M1-2")
     found = contingencies_same_counts(problem, placement, Budget())
     assert [(c.moves, c.rate_left_per_s) for c in found] == [((), 0.0), ((), 0.0)]
+
+
+def crowded(instances: int):
+    """So many like instances on two machines."""
+    problem = build(topology("a"), cluster(M1=2), profile(a=0.01))
+    half = ["a M1-1", "a M1-2"]
+    return problem, place(problem, *half * (instances // 2))
+
+
+def test_more_work_than_was_asked_for_is_not_begun(monkeypatch):
+    """2,000 instances, each tried on one of two kinds of machines, against all the others.
+
+    2,000 x 1 x (2,000 + 6,000) = 16 million; 4 million are done for each kind of loss. Both
+    machines hold the same, so that they are one kind.
+    """
+    problem, placement = crowded(2000)
+
+    def evaluated(*_):
+        raise AssertionError("work was begun")
+
+    monkeypatch.setattr(same_counts, "capacity", evaluated)
+    assert contingencies_same_counts(problem, placement, Budget(), most_kinds=3) == ()
+    with pytest.raises(AssertionError, match="begun"):
+        contingencies_same_counts(problem, placement, Budget(), most_kinds=4)
+
+
+def test_a_plan_says_only_what_was_asked_for_of_lost_machines():
+    problem, _ = crowded(2)
+    many = replace(problem.topologies[0].components[0], instances=1000)
+    graph = replace(problem.topologies[0], components=(many,))
+    problem = build(graph, problem.cluster, problem.profile)
+    left_out, asked = (
+        plan(problem, "default", if_lost=kinds, same_counts=True).plan for kinds in (1, 1000)
+    )
+    assert left_out.if_lost == ()
+    assert [len(lost.moves) for lost in asked.if_lost] == [500, 500]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -104,7 +105,9 @@ def test_stretches_in_which_somebody_ran_elsewhere_do_not_count(spark: SparkSess
     assert found[done.id].stretches == 2
     assert found[done.id].rate_per_s["t", "a"] == pytest.approx(100.0)
     found, others = what_ran(rates_frame(spark, moved), [done], [done])
-    assert (found, others) == ({}, {done.id: 3})
+    assert found == {}
+    # a and b's own task on M1-1, and the task that should be on M1-2.
+    assert others == {done.id: Counter({("t", "a", "M1-1"): 1, ("t", "b", "M1-1"): 2})}
 
 
 def test_workers_from_before_the_plan_cost_seconds_and_not_a_minute(spark: SparkSession) -> None:
@@ -124,6 +127,21 @@ def test_workers_from_before_the_plan_cost_seconds_and_not_a_minute(spark: Spark
     assert found[done.id].from_ms == START_MS + 18_000
 
 
+def test_a_plan_without_a_measurement_says_what_was_missing() -> None:
+    done = applied(0)
+    everywhere = Counter({("t", "a", "M1-1"): 7, ("t", "b", "M1-1"): 7, ("t", "b", "M1-2"): 2})
+    all_but_one = everywhere - Counter({("t", "b", "M1-2"): 2})
+    assert why_not(done, Counter()) == "the telemetry given has nothing of it after its warm-up"
+    assert why_not(done, everywhere) == (
+        "in none of the 16 windows seen was every instance where the plan has it at the same "
+        "time; did something move, or was the time too short?"
+    )
+    assert why_not(done, all_but_one) == (
+        "in none of the 14 windows seen was every instance where the plan has it: none is of b "
+        "on M1-2; was telemetry of a machine left out, or something moved?"
+    )
+
+
 def test_tables_survive_a_crash_and_know_why_nothing_was_measured(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -137,7 +155,7 @@ def test_tables_survive_a_crash_and_know_why_nothing_was_measured(
     outcomes = tables.measure(rates_frame(spark, minute_of(1)), [done, silent])
     assert list(outcomes) == [done.id]
     manifest = store.manifest()
-    assert manifest.facts[UNMEASURED] == {silent.id: why_not(0)}
+    assert manifest.facts[UNMEASURED] == {silent.id: why_not(silent, Counter())}
     rows = store.read(manifest, "applied").orderBy("id").collect()
     assert [(r["id"], r["receipt"]) for r in rows] == [
         (done.id, "the receipt, changed"), (silent.id, "another"),

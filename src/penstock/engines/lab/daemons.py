@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import shlex
 import signal
 import socket
@@ -16,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from penstock.engines.lab.groups import ControlGroup
+from penstock.engines.lab.process_identity import ProcessIdentity
 from penstock.errors import PenstockError
 
 _STARTS_WITHIN_S = 90.0
@@ -33,6 +33,7 @@ class Daemon:
 
     name: str
     process: subprocess.Popen[bytes]
+    identity: ProcessIdentity
     log: Path
     #: How it was started.
     words: tuple[str, ...] = ()
@@ -45,12 +46,10 @@ class Daemon:
     def end(self, *, kindly: bool = True) -> None:
         """The process and all it started."""
         for number in (signal.SIGTERM, signal.SIGKILL)[not kindly :]:
-            with suppress(ProcessLookupError):
-                os.killpg(self.process.pid, number)
+            self.identity.send_to_group(number)
             with suppress(subprocess.TimeoutExpired):
                 self.process.wait(_ENDS_WITHIN_S)
-        with suppress(ProcessLookupError):
-            os.killpg(self.process.pid, signal.SIGKILL)
+        self.identity.send_to_group(signal.SIGKILL)
 
 
 @dataclass
@@ -59,8 +58,8 @@ class Daemons:
 
     folder: Path
     running: list[Daemon] = field(default_factory=list)
-    #: Told of every process group that is started.
-    told: Callable[[int], None] = lambda _leader: None
+    #: Told of every process group that is started, by its leader.
+    told: Callable[[ProcessIdentity], None] = lambda _leader: None
 
     def start(
         self,
@@ -97,8 +96,10 @@ class Daemons:
                 start_new_session=True,
                 preexec_fn=_end_with_parent if sys.platform == "linux" else None,  # noqa: PLW1509
             )
-        self.told(process.pid)
-        daemon = Daemon(name, process, log, words, environment)
+        # One that has ended by now is still ours to wait for, so that its number is nobody else's.
+        identity = ProcessIdentity.of(process.pid) or ProcessIdentity(process.pid, "")
+        self.told(identity)
+        daemon = Daemon(name, process, identity, log, words, environment)
         self.running.append(daemon)
         return daemon
 

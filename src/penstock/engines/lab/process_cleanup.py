@@ -7,7 +7,6 @@ process groups (with the workers they have started), the control groups and the 
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from typing import IO
 
 from penstock.engines.lab.daemons import end_with_its_input
 from penstock.engines.lab.groups import ControlGroups
+from penstock.engines.lab.process_identity import ProcessIdentity
 from penstock.system.private_folder import scratch_folder
 
 _ALL_CLEAN = "clean"
@@ -30,9 +30,9 @@ class ProcessCleanup:
     def __init__(self, pipe: IO[str]) -> None:
         self._pipe = pipe
 
-    def watch(self, leader: int) -> None:
+    def watch(self, leader: ProcessIdentity) -> None:
         """One more process group that must not outlive the maker."""
-        self._say(str(leader))
+        self._say(f"{leader.pid} {leader.started}")
 
     def _say(self, word: str) -> None:
         # One that was killed itself is no reason to stop: it is for bad times only.
@@ -68,10 +68,10 @@ def clean_up_after(words: Iterable[str], folder: Path) -> None:
     for word in words:
         if word.strip() == _ALL_CLEAN:
             return
-        leaders.append(int(word))
+        number, _, started = word.strip().partition(" ")
+        leaders.append(ProcessIdentity(int(number), started))
     for leader in leaders:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(leader, signal.SIGKILL)
+        leader.send_to_group(signal.SIGKILL)
     if groups := ControlGroups.find():
         groups.clean_up()
     scratch_folder().remove_folder(folder)

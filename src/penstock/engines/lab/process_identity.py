@@ -50,6 +50,18 @@ class ProcessIdentity:
                 os.close(handle)
         return True
 
+    def send_to_group(self, number: signal.Signals) -> None:
+        """Signal the group that this process leads or led; a group may outlive its leader.
+
+        As long as it does, nobody gets its number. A process that has it now, and is not this
+        one, leads a group of its own: the old one is gone.
+        """
+        now = ProcessIdentity.of(self.pid)
+        if self.pid <= 0 or now not in (None, self):
+            return
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, number)
+
 
 def _started(pid: int) -> str:
     """When the process of this number started, by this boot's clock; empty if there is none."""

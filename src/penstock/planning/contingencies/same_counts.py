@@ -4,7 +4,7 @@ A running Storm moves executors but cannot change their number without a rebalan
 keeps for it must move every instance of the lost machine and nothing else. One after the other, the
 costly ones first, each goes where the plan then carries most, and among equals where most room is
 left. Greedy, because the answer is needed for every machine: about one evaluation per instance and
-kind of machine.
+kind of machine, each of which takes the longer the more instances there are.
 """
 
 from __future__ import annotations
@@ -21,13 +21,27 @@ from penstock.model.plan import Contingency
 from penstock.model.problem import Problem
 from penstock.planning.contingencies.changes import InstanceChanges
 from penstock.planning.contingencies.conditions import rate_left, when_lost
-from penstock.schedulers.base import Budget
+from penstock.schedulers.base import MOST_KINDS, Budget
+
+#: Instances that are evaluated for each kind of loss, on the mean: some ten seconds for all kinds
+#: that are worked out when nobody asks for it.
+_WORK_PER_KIND = 4_000_000
+#: An evaluation takes as long as if there were so many instances more.
+_WORK_AT_LEAST = 6000
+
+#: Resources and places.
+_Limits = set[tuple[str, str]]
 
 
 def contingencies_same_counts(
-    problem: Problem, placement: Placement, budget: Budget
+    problem: Problem, placement: Placement, budget: Budget, most_kinds: int = MOST_KINDS
 ) -> tuple[Contingency, ...]:
-    """For every machine in use, where its instances go; nothing if the budget ends before."""
+    """For every machine in use, where its instances go; nothing if the budget ends before.
+
+    Nor where it would be more work than for so many kinds of losses.
+    """
+    if _work(problem, placement) > most_kinds * _WORK_PER_KIND:
+        return ()
     found = []
     for number, machine in enumerate(placement.machines_used.tolist()):
         if budget.spent(number):
@@ -38,24 +52,33 @@ def contingencies_same_counts(
     return tuple(found)
 
 
+def _work(problem: Problem, placement: Placement) -> int:
+    """What is evaluated, in instances: every instance leaves once, and is tried everywhere."""
+    instances = len(placement.machine)
+    tries = instances * len(_kinds_of_machines(problem, placement, lost=-1))
+    return tries * (instances + _WORK_AT_LEAST)
+
+
 def same_counts_contingency(problem: Problem, placement: Placement, lost: int) -> Contingency:
     """Where the instances of one machine go; ``problem`` is the one :func:`when_lost` gives."""
-    made = placement
+    made, broken = placement, _limits_broken(problem, placement)
     leaving = np.flatnonzero(placement.machine == lost)
     cost = np.where(np.isfinite(problem.e), problem.e, 0.0).max(axis=1)[placement.component]
     for instance in sorted(leaving.tolist(), key=lambda i: (-cost[i], i)):
-        moved = _best_move(problem, made, instance, lost)
+        moved = _best_move(problem, made, broken, instance, lost)
         if moved is None:
             return Contingency(problem.cluster.machines[lost].name, (), rate_left_per_s=0.0)
-        made = moved
+        made, broken = moved
     changes = InstanceChanges(
         tuple((i, int(made.machine[i]), int(made.slot[i])) for i in leaving.tolist())
     )
     return changes.contingency(problem, placement, lost, made, rate_left(problem, made))
 
 
-def _best_move(problem: Problem, made: Placement, instance: int, lost: int) -> Placement | None:
-    broken = _limits_broken(problem, made)
+def _best_move(
+    problem: Problem, made: Placement, broken: _Limits, instance: int, lost: int
+) -> tuple[Placement, _Limits] | None:
+    """The plan with this instance elsewhere, and the limits it then breaks: no others than now."""
     ways = []
     for machine in _kinds_of_machines(problem, made, lost):
         slot = _slot(problem, made, instance, machine)
@@ -67,10 +90,14 @@ def _best_move(problem: Problem, made: Placement, instance: int, lost: int) -> P
         carried = capacity(problem, moved)
         ways.append((-carried.scale, -_own_scale(problem, carried, machine), machine, moved))
     ways.sort(key=lambda way: way[:3])
-    return next((moved for *_, moved in ways if _limits_broken(problem, moved) <= broken), None)
+    for *_, moved in ways:
+        still = _limits_broken(problem, moved)
+        if still <= broken:
+            return moved, still
+    return None
 
 
-def _limits_broken(problem: Problem, made: Placement) -> set[tuple[str, str]]:
+def _limits_broken(problem: Problem, made: Placement) -> _Limits:
     """Which limits of what; those that a plan breaks already may stay broken."""
     return {(broken.resource, broken.place) for broken in violations(problem, made)}
 

@@ -15,6 +15,7 @@ from penstock.change.history import Entry, MachineOutcome, MeasuredOutcome, Rece
 from penstock.errors import Finding, InputError
 from penstock.files.json_reader import parse_json
 from penstock.files.receipt_file import read_receipts, receipt_from
+from penstock.files.schema import as_mapping
 from penstock.telemetry.manifest import local_manifest
 
 #: Below the history's folder.
@@ -51,7 +52,8 @@ def read_history(folder: Path) -> tuple[list[Entry], list[Finding]]:
     outcomes = _outcomes(
         read.rows(parts.get("measured_rates", {})), read.rows(parts.get("measured_cpu", {}))
     )
-    return _entries(applied_by_id.values(), outcomes, manifest.facts.get(UNMEASURED, {})), findings
+    whys = as_mapping(manifest.facts.get(UNMEASURED))
+    return _entries(applied_by_id.values(), outcomes, whys), findings
 
 
 def _entries(

@@ -8,6 +8,7 @@ of rates of a telemetry store. Both end with one commit, so a crash leaves the t
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,12 +20,14 @@ from penstock.change.hindsight import hindsight
 from penstock.change.history import APPLIED, MeasuredOutcome, Receipt
 from penstock.errors import Finding, InputError
 from penstock.telemetry.history.reader import RECEIPTS_IN, UNMEASURED
-from penstock.telemetry.history.what_ran import what_ran
+from penstock.telemetry.history.what_ran import Place, instances, what_ran
 from penstock.telemetry.manifest import Manifest
 from penstock.telemetry.schemas import HISTORY
 from penstock.telemetry.store import Store
 
 Row = tuple[Any, ...]
+#: Places that did not report, in a message.
+_NAMED = 3
 
 
 @dataclass
@@ -68,7 +71,7 @@ class HistoryTables:
             if a.id in measured and measured[a.id].stretches >= known.get(a.id, 0)
         }
         whys = {
-            a.id: why_not(others.get(a.id, 0))
+            a.id: why_not(a, others.get(a.id, Counter()))
             for a in measurable
             if a.id not in measured and a.id not in known
         }
@@ -101,13 +104,21 @@ class HistoryTables:
         return manifest
 
 
-def why_not(windows: int) -> str:
-    """Why a plan that was put in force has no measurement."""
+def why_not(applied: Receipt, windows: Counter[Place]) -> str:
+    """Why a plan that was put in force has no measurement, by the windows seen at each place."""
     if not windows:
         return "the telemetry given has nothing of it after its warm-up"
+    message = (
+        f"in none of the {windows.total():,} windows seen was every instance where the plan has it"
+    )
+    silent = sorted(instances(applied.plan).keys() - windows.keys())
+    if not silent:
+        return f"{message} at the same time; did something move, or was the time too short?"
+    names = ", ".join(f"{component} on {machine}" for _, component, machine in silent[:_NAMED])
+    more = f" and {len(silent) - _NAMED} more" if len(silent) > _NAMED else ""
     return (
-        f"in none of the {windows} windows seen was every instance where the plan has it; "
-        "was telemetry of a machine left out, or something moved?"
+        f"{message}: none is of {names}{more}; was telemetry of a machine left out, or "
+        "something moved?"
     )
 
 

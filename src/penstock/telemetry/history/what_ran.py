@@ -24,24 +24,30 @@ from penstock.telemetry.slots.counts import STATUSES, USED
 _WINDOWS = 3
 _FOREVER_MS = 2**62
 _STRETCH = ("id", "stretch")
+_PLACE = ("topology", "component", "machine")
 _TASK = (*_STRETCH, "topology", "component", "machine", "worker", "task")
+#: Topology, component and machine.
+Place = tuple[str, str, str]
 _FIGURES = ("rate", "cpu_points", "worker_cpu_points", "queue_fill", "held_back", "latency_ms")
 
 
 def what_ran(
     rates: DataFrame, measurable: Sequence[Receipt], everything: Sequence[Receipt]
-) -> tuple[dict[str, WhatRan], dict[str, int]]:
-    """By plan put in force what ran; and how many windows there are of those that did not."""
+) -> tuple[dict[str, WhatRan], dict[str, Counter[Place]]]:
+    """By plan put in force what ran; and of the others how many windows each place has."""
     windows = _windows(rates, measurable, everything).persist()
     try:
-        counts = {row["id"]: int(row["count"]) for row in windows.groupBy("id").count().collect()}
+        seen: dict[str, Counter[Place]] = {}
+        for row in windows.groupBy("id", *_PLACE).count().collect():
+            place = (row["topology"], row["component"], row["machine"])
+            seen.setdefault(row["id"], Counter())[place] = int(row["count"])
         as_planned = windows.join(_stretches_as_planned(windows, measurable), [*_STRETCH], "semi")
         tasks = _by_task(as_planned).persist()
         measured = _added_up(tasks)
         tasks.unpersist()
     finally:
         windows.unpersist()
-    return measured, {key: count for key, count in counts.items() if key not in measured}
+    return measured, {key: places for key, places in seen.items() if key not in measured}
 
 
 def _windows(
@@ -105,11 +111,10 @@ def _stretches_as_planned(windows: DataFrame, measurable: Sequence[Receipt]) -> 
         planned, "id string, topology string, component string, machine string, planned bigint"
     )
     plan_places = frame.groupBy("id").agg(F.count("*").alias("wanted"))
-    place = ("topology", "component", "machine")
-    observed = windows.groupBy(*_STRETCH, *place).agg(F.count_distinct("task").alias("tasks"))
+    observed = windows.groupBy(*_STRETCH, *_PLACE).agg(F.count_distinct("task").alias("tasks"))
     fits = F.coalesce(F.col("tasks") == F.col("planned"), F.lit(False))
     return (
-        observed.join(F.broadcast(frame), ["id", *place], "left")
+        observed.join(F.broadcast(frame), ["id", *_PLACE], "left")
         .groupBy(*_STRETCH)
         .agg(F.count_if(fits).alias("fitting"), F.count("*").alias("places"))
         .join(F.broadcast(plan_places), "id")
@@ -118,8 +123,8 @@ def _stretches_as_planned(windows: DataFrame, measurable: Sequence[Receipt]) -> 
     )
 
 
-def instances(plan: Plan) -> Counter[tuple[str, str, str]]:
-    """How many instances of (topology, component) a machine has."""
+def instances(plan: Plan) -> Counter[Place]:
+    """How many instances of a component a machine has."""
     return Counter(
         (*component, place.machine) for component, places in plan.places.items() for place in places
     )

@@ -42,6 +42,8 @@ class TaskReport:
     #: Records that have to be judged with care, and files whose columns have to be.
     doubtful: int = 0
     odd_files: int = 0
+    #: Names of files that cannot be read.
+    unreadable: list[str] = field(default_factory=list)
     totals: int = 0
     #: Least and most uptime seen.
     uptimes_s: list[float] = field(default_factory=list)
@@ -77,7 +79,11 @@ class TakeIn:
                 batch.column("path").to_pylist(), batch.column("file").to_pylist(), strict=True
             )
             for content, (path, file) in zip(batch.column("content"), names, strict=True):
-                records = read_records(content.as_buffer())
+                try:
+                    records = read_records(content.as_buffer())
+                except (pa.ArrowException, OSError):
+                    writer.report.unreadable.append(file)
+                    continue
                 if records is None:
                     writer.report.odd_files += 1
                     yield _doubtful(odd=path)
@@ -250,6 +256,7 @@ def added_up(reports: Iterable[Mapping[str, Any]]) -> TaskReport:
         total.records += report["records"]
         total.doubtful += report["doubtful"]
         total.odd_files += report["odd_files"]
+        total.unreadable += report["unreadable"]
         total.totals += report["totals"]
         total.uptimes_s += report["uptimes_s"]
         for topology, component, kind, number in report["groups"]:
@@ -259,6 +266,7 @@ def added_up(reports: Iterable[Mapping[str, Any]]) -> TaskReport:
     if total.uptimes_s:
         total.uptimes_s = [min(total.uptimes_s), max(total.uptimes_s)]
     total.files.sort()
+    total.unreadable.sort()
     total.groups = [(*group, n) for group, n in sorted(groups.items())]
     total.workers = sorted(workers.items())
     return total

@@ -19,11 +19,19 @@ from pathlib import Path
 
 from penstock_bench.benchmarks.fuzz.drawing import FuzzCase, described, draw
 from penstock_bench.benchmarks.fuzz.failures import Failures, write_case
-from penstock_bench.benchmarks.fuzz.judge import Fault, judge
+from penstock_bench.benchmarks.fuzz.judge import HANG, Fault, judge
 from penstock_bench.benchmarks.fuzz.minimise import minimise
 from penstock_bench.benchmarks.fuzz.originals import Files, sets_of_files
-from penstock_bench.benchmarks.fuzz.server import ENGINE, PLAIN, CommandOutcome, Limits, Server, Way
-from penstock_bench.benchmarks.fuzz.verbs import DrawableVerb
+from penstock_bench.benchmarks.fuzz.server import (
+    ENGINE,
+    PLAIN,
+    SIMULATING,
+    CommandOutcome,
+    Limits,
+    Server,
+    Way,
+)
+from penstock_bench.benchmarks.fuzz.verbs import SIMULATE, DrawableVerb
 from penstock_bench.benchmarks.long_runs import say
 from penstock_bench.benchmarks.suite import FigureTable
 
@@ -32,6 +40,12 @@ _OWN_PROCESS_EVERY = 100
 _WORD_EVERY_S = 15.0
 _RANDOM_PROBLEMS = 20
 FOLDER = Path("fuzz-failures")
+
+
+def _cores() -> int:
+    """Those that this process may use: ``taskset`` leaves the others alone."""
+    of_ours = getattr(os, "sched_getaffinity", None)
+    return len(of_ours(0)) if of_ours else os.cpu_count() or 1
 
 
 @dataclass
@@ -59,7 +73,7 @@ class Totals:
 
 @dataclass
 class Campaign:
-    """Runs cases in as many processes as there are cores, and Spark's in one more."""
+    """Runs cases in as many processes as there are cores for it, and Spark's in one more."""
 
     seed: int
     commands: int
@@ -68,7 +82,7 @@ class Campaign:
     #: Whether verbs that start Spark are among them.
     with_spark: bool = True
     random_problems: int = _RANDOM_PROBLEMS
-    jobs: int = field(default_factory=lambda: os.cpu_count() or 1)
+    jobs: int = field(default_factory=_cores)
     totals: Totals = field(default_factory=Totals)
     interrupted: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -114,10 +128,14 @@ class Campaign:
     # -- one case ------------------------------------------------------------------------------
 
     def try_case(self, server: Server, case: FuzzCase) -> None:
-        limits = ENGINE if case.starts_engine else PLAIN
+        limits = limits_of(case)
         own = case.number % _OWN_PROCESS_EVERY == 0 and server.way is Way.FORK
         outcome = server.run(case, limits, own_process=own)
         faults = judge(case, outcome, limits, server.place)
+        if faults and faults[0].kind == HANG:
+            # Once more: the computer may have had no time for it.
+            outcome = server.run(case, limits, own_process=own)
+            faults = judge(case, outcome, limits, server.place)
         with self._lock:
             self.totals.add(case, outcome)
         if faults:
@@ -132,7 +150,7 @@ class Campaign:
             return
         say(f"{fault.kind}: {fault.seen[:160]}\n  seed {self.seed}, case {case.number}: "
             f"{described(case)[:300]}\n  {place}")  # fmt: skip
-        if fault.kind == "hang" or self._ended.is_set():
+        if fault.kind == HANG or self._ended.is_set():
             return  # too long to be run dozens of times more
 
         def still_fails(smaller: FuzzCase) -> bool:
@@ -152,6 +170,14 @@ class Campaign:
     @property
     def is_ended(self) -> bool:
         return self._ended.is_set()
+
+
+def limits_of(case: FuzzCase) -> Limits:
+    """What this command may take."""
+    if case.starts_engine:
+        return ENGINE
+    simulates = case.verb.name in SIMULATE or "--simulate" in case.arguments
+    return SIMULATING if simulates else PLAIN
 
 
 def _numbers(commands: int, deadline: float | None) -> Iterator[int]:
@@ -262,7 +288,7 @@ def commands_run(commands: int, seed: int, hours: float | None = None) -> Figure
     return FigureTable(title, columns, rows)
 
 
-def failures_found(commands: int, seed: int, hours: float | None = None) -> FigureTable:
+def failures_of_commands(commands: int, seed: int, hours: float | None = None) -> FigureTable:
     """Failures by what they look like, with the folder of the first of each."""
     found = _so_far(commands, seed, hours).failures
     rows = [

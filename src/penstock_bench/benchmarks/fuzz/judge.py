@@ -6,12 +6,14 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from penstock import errors
 from penstock.errors import PenstockError
-from penstock.files.store import load
+from penstock.files.document import read_document
+from penstock.files.store import FORMATS, load
 from penstock.model.plan import Plan
 from penstock_bench.benchmarks.fuzz.drawing import FuzzCase
 from penstock_bench.benchmarks.fuzz.server import CommandOutcome, Limits
@@ -22,6 +24,8 @@ EXIT_CODES = frozenset(
     {errors.EXIT_DONE, errors.EXIT_FAILURE, errors.EXIT_USAGE, errors.EXIT_CHANGES,
      errors.EXIT_INFEASIBLE, errors.EXIT_STALE}
 )  # fmt: skip
+#: Takes too long, with or without work.
+HANG = "hang"
 #: As by the limit on CPU.
 _KILLED = -9
 #: Waits with less CPU than this part of the time.
@@ -34,6 +38,10 @@ _WORDS = (
 )
 #: What a terminal would obey; line breaks and tabs are ours.
 _CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]")
+#: Of files that any verb takes; telemetry and receipts have readers of their own.
+_READ_FORMATS = frozenset(f"penstock/{name}" for name in (*FORMATS, "simulation"))
+#: Where a file of ours says what it is.
+_HEAD_BYTES = 60
 #: Of a bare number in CSV, Markdown or text that is none.
 _NO_NUMBER = re.compile(rb"(?<![\w.\"'-])-?(nan|inf|NaN|Infinity)(?![\w.\"'=])")
 
@@ -70,7 +78,7 @@ def _ending(outcome: CommandOutcome, limits: Limits) -> Iterator[Fault]:
     is_cut = outcome.code == _KILLED and outcome.cpu_s > 0.9 * limits.seconds
     is_late = outcome.late or is_cut or outcome.cpu_s > limits.seconds
     if is_late or is_waiting:
-        yield Fault("hang", took)
+        yield Fault(HANG, took)
     elif outcome.memory_mb > limits.memory_mb:
         yield Fault("memory", f"{outcome.memory_mb:.0f} MB; {last}")
     elif outcome.code not in EXIT_CODES:
@@ -91,18 +99,45 @@ def _said(case: FuzzCase, outcome: CommandOutcome) -> Iterator[Fault]:
 
 
 def _files(case: FuzzCase, outcome: CommandOutcome, place: Path) -> Iterator[Fault]:
+    named = {word for argument in case.arguments for word in (argument, argument.partition("=")[2])}
+    pictures = _values_of("--svg", case.arguments)
     for name in outcome.written:
         path = place / name
-        if name.startswith(".."):
+        # A result goes where it is said to go; nothing else may be there.
+        above = {name, *map(str, Path(name).parents)} - {".", ".."}
+        if name.startswith("..") and not above & named:
             yield Fault("writes outside its folder", name)
         elif Path(name).name.startswith(".") and not case.verb.starts_spark:
             yield Fault("leaves a hidden file", name)
+        elif name in pictures:
+            continue  # whatever it is called
+        elif faults := list(_reading_faults(path)):
+            yield from faults
         elif path.suffix == ".json" and not case.verb.starts_spark and path.is_file():
             yield from _json_faults(path.read_bytes(), name, makes_plans=_makes_plans(case))
         elif path.suffix in (".csv", ".md", ".svg") and path.is_file():
             text = path.read_bytes()
             if found := _NO_NUMBER.search(text):
                 yield Fault(f"not a number in {path.suffix}", _around(text, found.start()))
+
+
+def _reading_faults(path: Path) -> Iterator[Fault]:
+    """What is written in a format that we read, we must be able to read."""
+    is_ours = path.suffix in (".json", ".yaml") and path.is_file()
+    # A report or a picture may have any name.
+    if not is_ours or b"penstock/" not in path.read_bytes()[:_HEAD_BYTES]:
+        return
+    try:
+        document = read_document(path).value
+        if isinstance(document, dict) and document.get("format") in _READ_FORMATS:
+            load(path)
+    except PenstockError as error:
+        yield Fault("writes what is refused", f"{path.name}: {str(error).splitlines()[0]}")
+
+
+def _values_of(option: str, arguments: tuple[str, ...]) -> set[str]:
+    after = {value for name, value in pairwise(arguments) if name == option}
+    return after | {a.removeprefix(f"{option}=") for a in arguments if a.startswith(f"{option}=")}
 
 
 def _makes_plans(case: FuzzCase) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from random import Random
 
 from penstock import app
@@ -12,9 +12,12 @@ from penstock.schedulers import registered
 from penstock.schedulers.base import Budget
 from penstock_bench.benchmarks.long_runs import say
 from penstock_bench.contract.plan_check import plan_faults
+from penstock_bench.contract.random_losses import contingency_faults
 from penstock_bench.contract.random_problems import FEATURES, Dice, random_problem
 
 _ROUNDS = 100
+#: Problems between two words on how far it is.
+_AT_ONCE = 1000
 
 
 def a_problem(seed: int, number: int) -> Problem:
@@ -43,18 +46,28 @@ def wrong_plans(problems: int, seed: int) -> Iterator[str]:
             yield from (f"{where}: {fault}" for fault in plan_faults(planned.plan))
 
 
-#: Each yields a sentence per fault, given how many problems to try and a seed.
-PROPERTIES: tuple[Callable[[int, int], Iterator[str]], ...] = (
-    wrong_plans,
-)  # fmt: skip
+def wrong_contingencies(problems: int, seed: int) -> Iterator[str]:
+    """What contingencies promise and their moves, carried out one by one, do not give."""
+    first = seed * problems  # no problem under two seeds
+    for begin in range(first, first + problems, _AT_ONCE):
+        number = min(_AT_ONCE, first + problems - begin)
+        yield from contingency_faults(number, seed=begin)
+        say(f"contingencies of {begin + number - first:,} of {problems:,} problems looked at")
 
 
-def faults(problems: int, seed: int, repeats: int = 1) -> Iterator[float]:
-    """Faults of all properties together; each is told as it is found."""
-    for _ in range(repeats):
-        found = 0
-        for each in PROPERTIES:
-            for fault in each(problems, seed):
-                say(fault)
-                found += 1
-        yield float(found)
+def plan_faults_found(problems: int, seed: int, repeats: int = 1) -> Iterator[float]:
+    """Wrong plans of random problems; each is told as it is found."""
+    yield from (_told(wrong_plans(problems, seed)) for _ in range(repeats))
+
+
+def contingency_faults_found(problems: int, seed: int, repeats: int = 1) -> Iterator[float]:
+    """Wrong contingencies of random plans; each is told as it is found."""
+    yield from (_told(wrong_contingencies(problems, seed)) for _ in range(repeats))
+
+
+def _told(faults: Iterator[str]) -> float:
+    number = 0
+    for fault in faults:
+        say(fault)
+        number += 1
+    return float(number)

@@ -43,6 +43,8 @@ class Limits:
 
 
 PLAIN = Limits(10.0, 1024.0)
+#: Simulates as many tuples as fit into tens of seconds, and says so while it does.
+SIMULATING = Limits(45.0, 1024.0)
 ENGINE = Limits(180.0, 3072.0)
 #: Address space is no memory yet: libraries ask for much and use little of it.
 _SPACE_MB = 4096.0

@@ -61,7 +61,7 @@ _WORDS: dict[str, tuple[str, ...]] = {
     "schedulers": ("default", "default,hetero", "rstorm,penstock", "none", ",", "nosuch"),
     "counts_from": ("hetero", "topology", "proportional", "nosuch"),
     "setting": ("r0=1", "r0=nan", "r0=-1", "x", "=", "seconds=1e9", "rounds=0", "loud=true"),
-    "least": ("machines", "price", "energy", "traffic", "machines,price", "x"),
+    "minimize": ("machines", "price", "energy", "traffic", "machines,price", "x"),
     "taken_from": ("storm", "spark", "x"),
     "engine": ("storm", "spark"),
     "nimbus": ("127.0.0.1:1", "", "127.0.0.1:99999", "nowhere.invalid", ":"),
@@ -73,7 +73,7 @@ _WORDS: dict[str, tuple[str, ...]] = {
     "source_format": ("jsonl", "parquet", "storm-log", "storm-rest", "storm-registry", "x"),
     "master": ("local[2]", "local[*]"),
     "driver_memory": ("1g",),
-    "kafka": ("kafka://", "x"),
+    "topic": ("kafka://", "kafka://x", "kafka:///t", "kafka://127.0.0.1:x/t", "x"),
     "name": ("topology", "plan", "sample", "nosuch", "scenario"),
     "properties": ("a=b", "name=words", "=", "x"),
     "settings": ("spark.sql.shuffle.partitions=2", "x", "="),
@@ -105,7 +105,7 @@ _FOLDERS = {
     "words folder": "words",
 }
 #: Results are written; what is there already may be replaced.
-_RESULTS = frozenset({"out", "svg", "copy_to", "receipt", "plan_file", "store", "backup"})
+_RESULTS = frozenset({"out", "svg", "copy_to", "receipt", "plan_file", "store"})
 _ENDINGS = {"svg": ("made.svg",), "copy_to": ("made",), "store": ("tables",)}
 _NUMBERS = (
     *("0", "1", "2", "0.5", "-1", "1e9", "1e308", "1e400", "nan", "inf", "-inf", "1e-300"),
@@ -126,6 +126,10 @@ _JUNK = (
     "-",
     "--",
 )
+
+
+#: Every parameter that is written of here; all must be some verb's.
+NAMED = frozenset({*_KINDS, *_WORDS, *_NAMES, *_FRACTIONS, *_RESULTS})
 
 
 def value(

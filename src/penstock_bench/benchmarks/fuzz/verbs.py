@@ -18,12 +18,12 @@ ONLY_REFUSED = frozenset(
 )
 #: What makes sense of a verb at all, where somebody takes care.
 USUAL = {"run": ["--example", "wordcount", "--rows", "200"]}
+#: Simulate for tens of seconds unless told otherwise: that is work, and no hang.
+SIMULATE = frozenset({"report"})
 #: Ask a Storm; none answers here.
 STORM = frozenset({"apply", "import storm"})
 #: Options about a running Storm, which rule out most others.
 LIVE = frozenset({"taken_from", "nimbus", "ui", "storm_yaml", "telemetry", "since"})
-#: Options that write elsewhere than into the folder of a case, as they should.
-NEVER = frozenset({"install"})
 #: Options that end what would go on for ever, or plans as often as there are machines and more.
 ENDS = {
     "advise": ["--seconds", "1"],
@@ -81,7 +81,7 @@ def verbs_from(told: Iterable[dict[str, Any]]) -> tuple[DrawableVerb, ...]:
     return tuple(
         DrawableVerb(
             tuple(verb["words"]),
-            tuple(_parameter(p) for p in verb["parameters"] if p["name"] not in NEVER),
+            tuple(_parameter(p) for p in verb["parameters"]),
         )
         for verb in told
     )
