@@ -58,7 +58,7 @@ def test_batches_of_an_hour_become_one_file_with_the_same_rows(root):
     result = compact_store(root)
     assert result.tables == {"rates": MergedFiles(6, 2), "samples": MergedFiles(12, 2)}
     assert (result.files_before, result.files_after, result.commit) == (18, 4, 2)
-    order = [("hour", "ascending")]
+    order = [("time_ms", "ascending")]
     assert read_table(root, "samples").sort_by(order).equals(before.sort_by(order))
     assert read_table(root, "rates").sort_by(order).equals(rates.sort_by(order))
     manifest = LocalStore(root).manifest()
