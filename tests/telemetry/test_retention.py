@@ -54,8 +54,8 @@ def test_raw_records_go_before_the_tables_made_of_them(root):
     result = expire(root, 4, 2)
     assert hours(root, "samples") == HOURS[4:]
     assert hours(root, "streams") == HOURS[2:]
-    expected = [("quarantine", 1, "", ""), ("streams", 2, HOURS[0], HOURS[1]),
-                ("samples", 4, HOURS[0], HOURS[3])]  # fmt: skip
+    expected = [("quarantine", 1, "", ""), ("samples", 4, HOURS[0], HOURS[3]),
+                ("streams", 2, HOURS[0], HOURS[1])]  # fmt: skip
     assert expected == sorted((t.table, t.parts, t.first_hour, t.last_hour) for t in result.tables)
     assert "profile" in LocalStore(root).manifest().parts
 
