@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from penstock.telemetry.local_store import LocalStore
 from penstock.telemetry.manifest import Manifest
+from penstock.telemetry.slots.keys import hour_name, hour_start
 from penstock.telemetry.store_reader import arrow_schema, open_store
 
 Row = dict[str, Any]
@@ -28,8 +29,9 @@ def write_part(
     columns = arrow_schema(table)
     schema = pa.schema([field for field in columns if field.name != "hour"])
     size = -(-len(rows) // files)
+    whole = [_within(hour) | row for row in rows]
     for number in range(files):
-        some = pa.Table.from_pylist(list(rows[number * size : (number + 1) * size]), schema)
+        some = pa.Table.from_pylist(whole[number * size : (number + 1) * size], schema)
         pq.write_table(some, root / folder / f"part-{number:05d}.parquet")
     return folder
 
@@ -38,7 +40,7 @@ def write_file(root: Path, table: str, hour: str, rows: Iterable[Row], name: str
     """A part that is one file, with its hour as a column like others."""
     path = f"{table}/{name}.parquet"
     (root / table).mkdir(parents=True, exist_ok=True)
-    whole = pa.Table.from_pylist([{**row, "hour": hour} for row in rows], arrow_schema(table))
+    whole = pa.Table.from_pylist([_within(hour) | row for row in rows], arrow_schema(table))
     pq.write_table(whole, root / path)
     return path
 
@@ -59,9 +61,18 @@ def samples(*tasks: int) -> list[Row]:
 
 def tasks_in(root: Path, table: str = "samples") -> list[tuple[str, int]]:
     """Hour and task of each row, as a reader sees them, in order."""
+    moment = "time_ms" if table == "samples" else "hour"
     with open_store(root) as store:
-        rows = store.read(table, ["hour", "task"]).to_pylist()
-    return [(row["hour"], row["task"]) for row in rows]
+        rows = store.read(table, [moment, "task"]).to_pylist()
+    return [
+        (hour_name(row[moment]) if moment == "time_ms" else row[moment], row["task"])
+        for row in rows
+    ]  # fmt: skip
+
+
+def _within(hour: str) -> Row:
+    """What says in a row, or by its time, of which hour it is; records set aside have none."""
+    return {"hour": hour} | ({} if hour == "aside" else {"time_ms": hour_start(hour)})
 
 
 def files_below(root: Path, table: str) -> list[str]:

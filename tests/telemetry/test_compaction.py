@@ -39,7 +39,7 @@ compact_store(sys.argv[1])
 def root(tmp_path: Path) -> Path:
     """Three batches over two hours, and rates of each hour in three files."""
     root = tmp_path / "tables"
-    parts: dict[str, dict[str, str]] = {"samples": {}, "rates": {}}
+    parts: dict[str, dict[str, str]] = {"samples": {}, "streams": {}}
     for batch in range(3):
         for hour in (H0, H1):
             rows = samples(10 * batch, 10 * batch + 1)
@@ -48,23 +48,24 @@ def root(tmp_path: Path) -> Path:
             (root / "samples" / f"part=b{batch}" / f"hour={hour}" / "_SUCCESS").touch()
     for hour in (H0, H1):
         rates = [{"task": task} for task in range(6)]
-        parts["rates"][hour] = write_part(root, "rates", hour, rates, "1", files=3)
+        parts["streams"][hour] = write_part(root, "streams", hour, rates, "1", files=3)
     commit(root, parts, pending=[H1])
     return root
 
 
 def test_batches_of_an_hour_become_one_file_with_the_same_rows(root):
-    before, rates = read_table(root, "samples"), read_table(root, "rates")
+    before, streams = read_table(root, "samples"), read_table(root, "streams")
     result = compact_store(root)
-    assert result.tables == {"rates": MergedFiles(6, 2), "samples": MergedFiles(12, 2)}
+    assert result.tables == {"samples": MergedFiles(12, 2), "streams": MergedFiles(6, 2)}
     assert (result.files_before, result.files_after, result.commit) == (18, 4, 2)
-    order = [("hour", "ascending")]
+    order = [("time_ms", "ascending"), ("task", "ascending")]
+    by_hour = [("hour", "ascending"), ("task", "ascending")]
     assert read_table(root, "samples").sort_by(order).equals(before.sort_by(order))
-    assert read_table(root, "rates").sort_by(order).equals(rates.sort_by(order))
+    assert read_table(root, "streams").sort_by(by_hour).equals(streams.sort_by(by_hour))
     manifest = LocalStore(root).manifest()
     assert [key.partition("/")[0] for key in sorted(manifest.parts["samples"])] == [H0, H1]
     # What is computed again is replaced by its key: that stays.
-    assert sorted(manifest.parts["rates"]) == [H0, H1]
+    assert sorted(manifest.parts["streams"]) == [H0, H1]
     assert manifest.facts == {"pending": [H1]}
 
 
@@ -75,7 +76,7 @@ def test_the_old_files_go_when_nobody_reads_them(root):
     commit(root, {})
     LocalStore(root).clean_up(keep=1)
     assert len(files_below(root, "samples")) == 2
-    assert len(files_below(root, "rates")) == 2
+    assert len(files_below(root, "streams")) == 2
 
 
 def test_what_is_one_file_already_stays(root):

@@ -25,10 +25,10 @@ NOW_S = datetime(2026, 1, 1, 6, 30, tzinfo=UTC).timestamp()
 def root(tmp_path: Path) -> Path:
     """Six hours of samples and rates, one record set aside in the first and in the last."""
     root = tmp_path / "tables"
-    parts: dict[str, dict[str, str]] = {"samples": {}, "rates": {}, "quarantine": {}}
+    parts: dict[str, dict[str, str]] = {"samples": {}, "streams": {}, "quarantine": {}}
     for number, hour in enumerate(HOURS):
         parts["samples"][f"{hour}/b"] = write_part(root, "samples", hour, samples(number), hour)
-        parts["rates"][hour] = write_part(root, "rates", hour, [{"task": number}], "1")
+        parts["streams"][hour] = write_part(root, "streams", hour, [{"task": number}], "1")
     for number, age_h in (("early", 6), ("late", 1)):
         rows = [{"raw": b"{", "reason": "not JSON"}]
         path = write_part(root, "quarantine", "aside", rows, number)
@@ -53,9 +53,9 @@ def test_raw_records_go_before_the_tables_made_of_them(root):
     # 2 h before 06:30 is in the hour of 04: that is the first to stay. 4 h before: 02.
     result = expire(root, 4, 2)
     assert hours(root, "samples") == HOURS[4:]
-    assert hours(root, "rates") == HOURS[2:]
-    expected = [("quarantine", 1, "", ""), ("rates", 2, HOURS[0], HOURS[1]),
-                ("samples", 4, HOURS[0], HOURS[3])]  # fmt: skip
+    assert hours(root, "streams") == HOURS[2:]
+    expected = [("quarantine", 1, "", ""), ("samples", 4, HOURS[0], HOURS[3]),
+                ("streams", 2, HOURS[0], HOURS[1])]  # fmt: skip
     assert expected == sorted((t.table, t.parts, t.first_hour, t.last_hour) for t in result.tables)
     assert "profile" in LocalStore(root).manifest().parts
 

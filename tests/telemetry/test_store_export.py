@@ -15,6 +15,7 @@ from tests.telemetry.stores import commit, samples, write_part
 from penstock.app.stores import export_table
 from penstock.errors import InputError, UsageError
 from penstock.telemetry import store_export
+from penstock.telemetry.slots.keys import hour_start
 from penstock.telemetry.store_reader import read_table
 
 HOURS = [f"2026-01-01-{hour:02d}" for hour in range(3)]
@@ -23,7 +24,7 @@ import sys
 from pathlib import Path
 import pyarrow as pa
 from penstock.app.stores import export_table
-export_table(sys.argv[1], "rates", Path(sys.argv[2]))
+export_table(sys.argv[1], "streams", Path(sys.argv[2]))
 print(pa.default_memory_pool().max_memory())
 """
 
@@ -34,10 +35,10 @@ def root(tmp_path: Path) -> Path:
     parts = {f"{h}/b": write_part(root, "samples", h, samples(n), h) for n, h in enumerate(HOURS)}
     rows = [{"raw": b"\xff{\n", "reason": "not UTF-8"}, {"raw": "größe".encode(), "reason": "x"}]
     aside = write_part(root, "quarantine", "aside", rows, "b")
-    odd = write_part(root, "rates", HOURS[0], [{"rate": float("nan")}, {"rate": 2.5}], "1")
+    odd = write_part(root, "streams", HOURS[0], [{"bytes": float("nan")}, {"bytes": 2.5}], "1")
     commit(
         root,
-        {"samples": parts, "quarantine": {"aside/b": aside}, "rates": {HOURS[0]: odd}},
+        {"samples": parts, "quarantine": {"aside/b": aside}, "streams": {HOURS[0]: odd}},
     )
     return root
 
@@ -57,17 +58,17 @@ def test_json_lines_are_one_object_to_a_row(root, tmp_path):
 
 
 def test_what_json_has_no_number_for_is_null(root, tmp_path):
-    export_table(root, "rates", tmp_path / "r.jsonl")
+    export_table(root, "streams", tmp_path / "r.jsonl")
     lines = (tmp_path / "r.jsonl").read_text("utf-8").splitlines()
-    assert [json.loads(line)["rate"] for line in lines] == [None, 2.5]
+    assert [json.loads(line)["bytes"] for line in lines] == [None, 2.5]
 
 
 def test_csv_has_a_line_of_names_and_lists_as_json(root, tmp_path):
     export_table(root, "samples", tmp_path / "s.csv")
     with (tmp_path / "s.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert [(row["task"], row["topology"], row["hour"]) for row in rows] == [
-        (str(n), "größe", hour) for n, hour in enumerate(HOURS)
+    assert [(row["task"], row["topology"], row["time_ms"]) for row in rows] == [
+        (str(n), "größe", str(hour_start(hour))) for n, hour in enumerate(HOURS)
     ]
     assert json.loads(rows[0]["inputs"])[0]["component"] == "a"
     assert rows[0]["outputs"] == ""
@@ -110,7 +111,7 @@ def test_ten_times_the_table_takes_the_same_memory(tmp_path):
         root = tmp_path / str(hours)
         rows = [{"task": n, "component": f"c{n}", "rate": n / 7} for n in range(20_000)]
         days = [f"2026-01-01-{hour:02d}" for hour in range(hours)]
-        commit(root, {"rates": {h: write_part(root, "rates", h, rows, h) for h in days}})
+        commit(root, {"streams": {h: write_part(root, "streams", h, rows, h) for h in days}})
         command = [sys.executable, "-c", _PEAK, str(root), str(tmp_path / f"{hours}.csv")]
         return int(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
 

@@ -73,10 +73,8 @@ class CostFits:
         due = {
             key
             for key, number in sizes.groups.items()
-            if number and (
-                key not in self._starts or number >= _GROWTH * self._starts[key].samples
-            )
-        }  # fmt: skip
+            if number and (key not in self._starts or _is_due(self._starts[key], number))
+        }
         if not due:
             return
         paths = [path for _, path in sorted(manifest.parts.get(POINTS, {}).items())]
@@ -86,7 +84,8 @@ class CostFits:
         for fit in fits:
             key = _key(fit)
             known = self._starts.get(key)
-            if known is not None and _is_close(known, fit):
+            # Without a step over all windows to come, only the newest fit is that of all windows.
+            if known is not None and fit.samples > MOST_SAMPLED and _is_close(known, fit):
                 self._starts[key] = replace(fit, **{n: getattr(known, n) for n in _START})
                 continue
             self._starts[key] = fit
@@ -143,6 +142,10 @@ class CostFits:
 _GROWTH = 1.1
 #: What the step over all windows starts from.
 _START = ("e", "met", "form", "shape", "spin", "scatter_floor", "scatter_slope")
+
+
+def _is_due(known: CostFit, number: int) -> bool:
+    return number >= _GROWTH * known.samples or known.samples != number <= MOST_SAMPLED
 
 
 def _is_close(known: CostFit, fit: CostFit) -> bool:

@@ -282,3 +282,30 @@ def test_what_is_taken_at_once_is_what_spark_reads(
                 taken += 1
     if not together:
         assert taken == len(SURE)
+
+
+#: Lines that Spark's reader gives up on, and Arrow's does not, or the other way round.
+AT_ODDS: dict[str, str] = {
+    "a number of too many digits": with_('"cpu_points": 3.5', f'"cpu_points": 0.{1001 * "3"}'),
+    "an unknown number of too many digits": PLAIN[:-1] + f', "x": {1001 * "3"}}}',
+    "lists too deep in each other": PLAIN[:-1] + f', "x": {1001 * "["}{1001 * "]"}}}',
+    "a field's name too long": PLAIN[:-1] + f', "{"x" * 50_001}": 1}}',
+    "a name like an object": text(component="{x}"),
+    "a name like a list": text(host="[fe80::1]"),
+    "a name like an object in an entry": text(outputs=[{"stream": "{x", "tuples": 1}]),
+}
+
+
+@pytest.mark.spark
+def test_a_line_does_not_fare_otherwise_beside_an_odd_one(spark: SparkSession) -> None:
+    """Which lines are read with care depends on their neighbours; what becomes of them must not."""
+    lines = {name: line.encode() for name, line in AT_ODDS.items()}
+    rows = [(line.decode(), name) for name, line in lines.items()]
+    found = from_lines(spark.createDataFrame(rows, "value string, file string"), {}, NOW_MS)
+    of_spark = {row["file"]: row["reason"] is None for row in found.collect()}
+    at_once = {}
+    for name, line in lines.items():
+        records, numbers = read_lines(array([line]))
+        at_once[name] = bool(len(numbers)) and bool(sound_records(records, {}, NOW_MS)[0])
+    # What is left to be read with care is judged by Spark anyway.
+    assert [name for name, is_taken in at_once.items() if is_taken and not of_spark[name]] == []

@@ -97,3 +97,15 @@ def test_the_order_of_arrival_does_not_matter(minutes: dict[int, list[Row]]) -> 
 
 def test_without_a_length_windows_stay_as_they_came() -> None:
     assert len(merged_rows(SHORT, window_s=0.0)) == len(SHORT)
+
+
+def test_windows_of_two_hours_are_never_merged() -> None:
+    """Each hour's tables are made of its own records, though seven minutes may lie in both."""
+    hour_s, length_s = 3600, 420
+    assert (START_MS + 1000 * (hour_s - 60)) // 420_000 == (
+        START_MS + 1000 * (hour_s + 60)
+    ) // 420_000
+    ends = (hour_s - 30, hour_s - 20, hour_s + 20, hour_s + 30)
+    rows = merged_rows([short(1, end, 10, inputs=[took("a", 10)]) for end in ends], length_s)
+    assert sorted((row["time_ms"] - START_MS) // 1000 for row in rows) == [ends[1], ends[3]]
+    assert [row["window_s"] for row in rows] == [20.0, 20.0]

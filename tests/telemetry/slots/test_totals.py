@@ -55,8 +55,8 @@ RECORDS = [
     # 7: silent for hours; and over midnight's end of the hour.
     total(7, 10, inputs=[took("a", 100)]),
     total(7, _HOUR_S + 10, inputs=[took("a", 300)]),
-    total(7, 4 * _HOUR_S + 10, inputs=[took("a", 900)]),
-    total(7, 4 * _HOUR_S + 20, inputs=[took("a", 950)]),
+    total(7, 3 * _HOUR_S + 10, inputs=[took("a", 900)]),
+    total(7, 3 * _HOUR_S + 20, inputs=[took("a", 950)]),
     # Deltas.
     delta(20, inputs=[took("a", 5)], uptime_s=59.9),
     delta(21, inputs=[took("a", 5)], uptime_s=60.0),
