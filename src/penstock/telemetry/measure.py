@@ -16,6 +16,7 @@ from scipy import stats
 from penstock.model.cpu_form import FormKind
 from penstock.model.profile import Cost, Origin, Profile, StreamMeasure
 from penstock.telemetry.drift import Measure, drifts
+from penstock.telemetry.executor_traffic import executor_traffic
 from penstock.telemetry.findings import CostFit, NotReady, TableFindings
 from penstock.telemetry.fit import costs
 from penstock.telemetry.fit.extrapolate import estimate_missing
@@ -56,6 +57,7 @@ def find(
         machine_cpu_points=_machine_cpu(utilisation),
         drift=tuple(drifts([*cost_measures, *measures])),
         not_ready=tuple(not_ready),
+        traffic=executor_traffic(traffic, streams),
     )
 
 
@@ -220,6 +222,7 @@ def profile_of(
         workers=findings.workers,
         origin=Origin.MEASURED,
         source=source,
+        traffic=findings.traffic,
     )
 
 

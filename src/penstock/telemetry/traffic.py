@@ -61,7 +61,7 @@ def worker_crossings(traffic: DataFrame) -> DataFrame:
 
     Acknowledgements back to spouts are left out, as in the model, where ackers send nothing.
     """
-    counted = traffic.where(~F.col("source").startswith(_SYSTEM))
+    counted = traffic.where(~is_system("source"))
     crossing = F.when(F.col("distance") == DISTANCES[0], 0.0).when(
         F.col("distance").isNotNull(), F.col("tuples_per_s")
     )
@@ -82,6 +82,11 @@ def worker_crossings(traffic: DataFrame) -> DataFrame:
         .groupBy("run", "hour", "host", "worker")
         .agg(F.when(known, F.sum("crossing")).alias("crossing"))
     )
+
+
+def is_system(name: str) -> Column:
+    """Whether a column names one of Storm's own components."""
+    return F.col(name).startswith(_SYSTEM)
 
 
 def _at_level(traffic: DataFrame, level: str) -> DataFrame:
