@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -233,15 +233,19 @@ def different_rows(one: Path, other: Path) -> int:
 
 def rows(store: Path, table: str) -> Counter[str]:
     """The rows of a table as its newest commit has them; sums of floats rounded."""
-    import pyarrow.parquet as pq
-
     newest = max((store / "manifest").glob("*.json"))
     parts: dict[str, str] = json.loads(newest.read_text())["parts"].get(table, {})
+    return rows_of(f for folder in parts.values() for f in (store / folder).rglob("*.parquet"))
+
+
+def rows_of(files: Iterable[Path]) -> Counter[str]:
+    """The rows of Parquet files, as JSON; floats to nine digits."""
+    import pyarrow.parquet as pq
+
     found: Counter[str] = Counter()
-    for folder in parts.values():
-        for file in sorted((store / folder).rglob("*.parquet")):
-            for row in pq.ParquetFile(file).read().to_pylist():
-                found[json.dumps(_rounded(row), sort_keys=True, default=str)] += 1
+    for file in files:
+        for row in pq.ParquetFile(file).read().to_pylist():
+            found[json.dumps(_rounded(row), sort_keys=True, default=str)] += 1
     return found
 
 
