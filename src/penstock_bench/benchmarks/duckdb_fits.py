@@ -169,7 +169,7 @@ def _fitted(
     return sorted(fits, key=lambda f: (f.topology, f.component, f.machine_type))
 
 
-def _groups(sample: Mapping[str, Any]) -> tuple[list[GroupKey], IntVector, list[int]]:
+def _groups(sample: Mapping[str, Any]) -> tuple[list[GroupKey], IntVector, Sequence[int]]:
     """The groups in order, whose each row is, and how many windows each has in all."""
     named = [np.asarray(sample[name], dtype=str) for name in costs.GROUP]
     code = np.zeros(len(sample["rate"]), dtype=np.int64)
@@ -177,8 +177,9 @@ def _groups(sample: Mapping[str, Any]) -> tuple[list[GroupKey], IntVector, list[
         values, inverse = np.unique(column, return_inverse=True)
         code = code * len(values) + inverse
     _, first, group = np.unique(code, return_index=True, return_inverse=True)
-    keys = [tuple(str(column[row]) for column in named) for row in first.tolist()]
-    return keys, group, np.asarray(sample["group_samples"])[first].tolist()  # type: ignore[return-value]
+    topologies, components, kinds = (column[first].tolist() for column in named)
+    keys = list(zip(topologies, components, kinds, strict=True))
+    return keys, group, np.asarray(sample["group_samples"])[first].tolist()
 
 
 def _fit(
@@ -237,7 +238,9 @@ _STEP = f"""
 """
 
 
-def stream_figures(database: DuckDBPyConnection, streams: str, traffic: str) -> tuple[int, int]:
+def stream_figures(
+    database: DuckDBPyConnection, streams: str, traffic: str
+) -> tuple[list[Any], list[Any]]:
     """The sums behind selectivities and their errors, and the sums per stream and target."""
     halves = f"""
         with timed as (
@@ -258,4 +261,4 @@ def stream_figures(database: DuckDBPyConnection, streams: str, traffic: str) -> 
         select topology, source, stream, target, avg(tuples_per_s) as tuples_per_s,
                sum(bytes) / sum(tuples) as tuple_bytes
         from by_hour group by all"""
-    return tuple(len(database.execute(query).fetchall()) for query in (halves, edges))  # type: ignore[return-value]
+    return database.execute(halves).fetchall(), database.execute(edges).fetchall()

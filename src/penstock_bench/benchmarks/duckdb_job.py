@@ -51,6 +51,8 @@ class WholeJob:
     #: Points per tuple/s that enters or leaves a worker, by machine type.
     crossing: dict[str, Estimate]
     workers: list[CostFit]
+    #: Streams towards everyone who takes them.
+    streams: int
     #: Seconds of each step.
     timings: dict[str, float] = field(default_factory=dict)
 
@@ -124,10 +126,10 @@ class _Job:
         with self._timed("fits"):
             fits = duckdb_fits.component_fits(self.database, self.threads)
             crossing, workers = duckdb_fits.worker_fits(self.database)
-            duckdb_fits.stream_figures(
+            _, edges = duckdb_fits.stream_figures(
                 self.database, self.written("streams"), self.written("traffic")
             )
-        return WholeJob(fits, crossing, workers, self.timings)
+        return WholeJob(fits, crossing, workers, len(edges), self.timings)
 
     def _chunks(self) -> list[str]:
         """Conditions of some whole hours each; records out of all time come last."""

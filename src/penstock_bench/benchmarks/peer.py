@@ -67,7 +67,7 @@ def _main(what: str, folder: str, tables: str) -> None:
     if what == "whole-job":
         job = do_whole_job(Path(folder), Path(tables))
         ready = sum(not fit.not_ready for fit in job.fits)
-        answer: dict[str, Any] = {"costs": ready, "timings": job.timings}
+        answer: dict[str, Any] = {"costs": ready, "streams": job.streams, "timings": job.timings}
     else:
         costs, pairs = aggregate_with_duckdb(Path(folder))
         answer = {"costs": len(costs), "pairs": pairs}

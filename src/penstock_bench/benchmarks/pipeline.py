@@ -22,7 +22,6 @@ from penstock.engines.spark.standalone import standalone_cluster
 from penstock.errors import PenstockError
 from penstock.evaluate.capacity import capacity
 from penstock.telemetry.findings import Measurement
-from penstock_bench.benchmarks.peer import aggregate_with_duckdb
 from penstock_bench.benchmarks.recordings import (
     everywhere,
     random_problem,
@@ -101,23 +100,7 @@ def median_width(cases: int, seed: int, parameter: str, repeats: int = 1) -> Ite
         yield 100 * _coverage(cases, seed)[1][parameter]
 
 
-# -- volume ----------------------------------------------------------------------------------------
-
-
-@lru_cache(maxsize=4)
-def _volume_seconds(records: int, components: int, types: int) -> tuple[float, float, int]:
-    """Seconds of the pipeline, of DuckDB for the same aggregations on the same files, and costs."""
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place) / "telemetry"
-        write_volume(folder, records, components, types)
-        began = time.monotonic()
-        # Deep in a random topology some components get too few tuples for a cost: refused, rightly.
-        store = str(Path(place) / "tables")
-        answer = _profile(folder, "--store", store, "--driver-memory", "4g", "--partial")
-        ours = time.monotonic() - began
-        began = time.monotonic()
-        aggregate_with_duckdb(folder)
-        return ours, time.monotonic() - began, int(answer["quality"]["costs_known"])
+# -- the command ---------------------------------------------------------------------------------
 
 
 def _profile(folder: Path, *options: str) -> dict[str, Any]:
@@ -130,36 +113,6 @@ def _profile(folder: Path, *options: str) -> dict[str, Any]:
         )
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer
-
-
-def volume_table(records: int, components: int, types: int) -> FigureTable:
-    rows = []
-    for size in (records // 2, records):
-        ours, duckdb, known = _volume_seconds(size, components, types)
-        rows.append(
-            [f"{size:,}", f"{ours:.0f} s", f"{size / ours:,.0f}", str(known), f"{duckdb:.0f} s",
-             f"{ours / duckdb:.1f}"]
-        )  # fmt: skip
-    title = f"Profile and traffic of {components} components × {types} machine types, 2 cores, 4 GB"
-    columns = [
-        "samples", "pipeline", "samples/s", "costs sure enough", "the aggregations alone in DuckDB",
-        "ratio",
-    ]  # fmt: skip
-    return FigureTable(title, columns, rows)
-
-
-def doubling(records: int, components: int, types: int, repeats: int = 1) -> Iterator[float]:
-    """How many times as long twice the samples take."""
-    for _ in range(repeats):
-        half = _volume_seconds(records // 2, components, types)[0]
-        yield _volume_seconds(records, components, types)[0] / half
-
-
-def beside_duckdb(records: int, components: int, types: int, repeats: int = 1) -> Iterator[float]:
-    """How many times as long as DuckDB, which neither checks, cleans, fits nor keeps tables."""
-    for _ in range(repeats):
-        ours, peer, _ = _volume_seconds(records, components, types)
-        yield ours / peer
 
 
 # -- nothing lost, nothing twice -------------------------------------------------------------------
