@@ -145,6 +145,18 @@ def test_streams_of_components_that_match_stay_exact():
     assert "spread evenly where instances differ: c (2 planned, 1 measured)" in executors.notes
 
 
+def test_a_task_too_many_is_nobody_elses():
+    # b has 1 instance, 2 were measured: task 3 is not c's, although c's instance comes next.
+    traffic = InstanceTraffic(
+        tasks=(("a", (1,)), ("b", (2, 3)), ("c", (4,))), pairs=((1, 3, 9.0), (1, 4, 5.0))
+    )
+    sums = tuple(StreamMeasure("a", target, tuples_per_s=r) for target, r in (("b", 2), ("c", 5)))
+    costs = replace(profile(a=1.0, b=1.0, c=1.0), streams=sums, traffic=(traffic,))
+    executors = kinds(build(topology("a>b a>c"), cluster(M1=1), costs))
+    # a, b, c: 2 by the sum, 5 by the pair.
+    assert executors.per_pair[0].tolist() == [0, 2, 5]
+
+
 def test_without_a_sum_to_spread_the_rate_model_speaks_for_all():
     traffic = InstanceTraffic(tasks=(("a", (1,)), ("b", (2,))), pairs=((1, 2, 9.0),))
     costs = replace(profile(a=1.0, b=1.0, c=1.0), traffic=(traffic,))

@@ -63,7 +63,7 @@ def kinds_by_traffic(
         topology=problem.topologies[topology].name,
         component=np.arange(own.stop - own.start),
         counts=counts[own],
-        per_pair=traffic.per_pair(counts.tolist())[own, own],
+        per_pair=ComponentTraffic(traffic.between[own, own]).per_pair(counts[own].tolist()),
         pairs=connected_pairs(problem, topology),
     )
     measured = _measured_traffic(problem, topology)
@@ -130,17 +130,17 @@ def _executors(
     component = np.repeat(alike.component, alike.counts)
     starts = np.concatenate([[0], np.cumsum(alike.counts)])
     per_pair = np.zeros((len(component), len(component)))
+    members = {c for pair in matched for c in pair}
     executor_of = {
         task: int(starts[c]) + i
-        for c, name in enumerate(names)
-        for i, task in enumerate(measured.tasks_of.get(name, ()))
+        for c in members
+        for i, task in enumerate(measured.tasks_of[names[c]])
     }
     joined = set(matched)
     for source_task, target_task, rate in measured.pairs:
-        source, target = executor_of.get(source_task), executor_of.get(target_task)
-        # A task that another number was measured of may have the number of a neighbour's executor.
-        if source is None or target is None or max(source, target) >= len(component):
+        if source_task not in executor_of or target_task not in executor_of:
             continue
+        source, target = executor_of[source_task], executor_of[target_task]
         if (int(component[source]), int(component[target])) in joined:
             per_pair[source, target] += rate
     blocks = {
