@@ -27,7 +27,14 @@ from penstock_bench.benchmarks.pipeline_speed import (
 from penstock_bench.benchmarks.process_cpu import SessionCpu, cpu_of_session
 from penstock_bench.benchmarks.recordings import write_volume
 
-BURN = "import time; e = time.process_time() + {s}\nwhile time.process_time() < e: pass"
+#: Half a second of CPU, however long that takes.
+WORK = """
+import time
+while time.process_time() < 0.5:
+    pass
+print("done", flush=True)
+input()
+"""
 
 
 def test_a_program_answers_with_what_it_printed():
@@ -40,16 +47,20 @@ def test_a_program_that_fails_is_told_with_its_last_words():
 
 
 def test_cpu_is_that_of_all_that_a_program_starts():
-    # It waits while its child works: the session has the child's CPU.
-    child = (
-        f"import subprocess, sys; subprocess.run([sys.executable, '-c', {BURN.format(s=0.5)!r}])"
-    )
+    # It waits while its child works; the child waits to be looked at before it ends.
+    child = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {WORK!r}])"
     with (
-        subprocess.Popen([sys.executable, "-c", child], start_new_session=True) as process,
+        subprocess.Popen(
+            [sys.executable, "-c", child], start_new_session=True, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        ) as process,
         cpu_of_session(process.pid) as cpu,
-    ):
-        process.wait()
-    assert cpu.seconds() > 0.25
+    ):  # fmt: skip
+        assert process.stdout.readline() == "done\n"
+        assert cpu.seconds() >= 0.45
+        process.communicate("\n")
+    # What has ended is not forgotten.
+    assert cpu.seconds() >= 0.45
 
 
 def test_processes_of_other_sessions_do_not_count(tmp_path: Path):
