@@ -27,6 +27,8 @@ from penstock_bench.benchmarks.process_cpu import SessionCpu, cpu_of_session
 from penstock_bench.benchmarks.recordings import write_volume
 from penstock_bench.benchmarks.suite import FigureTable
 
+#: What follows; a test has another program do it, which needs no Spark.
+PROGRAM = (sys.executable, "-m", "penstock", "profile")
 #: A follower that says nothing for so long is given up.
 _PATIENCE_S = 1800.0
 _LOOK_EVERY_S = 0.05
@@ -71,7 +73,7 @@ def _followed(following: Following) -> LiveRun:
         for path in files[:old]:
             path.rename(arriving / path.name)
         store = ["--store", str(place / "tables"), "--partial", "--driver-memory", "4g"]
-        command = [sys.executable, "-m", "penstock", "profile", str(arriving), *store]
+        command = [*PROGRAM, str(arriving), *store]
         known = sum(_rows(path) for path in arriving.iterdir())
         if known:
             run_program([*command, "--json"])

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from penstock_bench.benchmarks import pipeline_speed
-from penstock_bench.benchmarks.pipeline_live import Following, _followed
+from penstock_bench.benchmarks import pipeline_live, pipeline_speed
+from penstock_bench.benchmarks.pipeline_live import Following
 from penstock_bench.benchmarks.pipeline_speed import (
     Beside,
     ProgramRun,
@@ -125,13 +125,46 @@ def test_both_forms_of_the_peer_run_as_programs(tmp_path: Path):
     assert {"take in", "traffic", "fits"} <= set(whole["timings"])
 
 
-@pytest.mark.spark
-@pytest.mark.slow
-def test_every_file_that_arrives_is_seen_in_the_profile():
-    run = _followed(Following(2000, 2, 500, 3.0, components=3, types=2))
-    assert len(run.delays_s) == 2
-    assert 0 < min(run.delays_s) <= run.p95_s
-    assert sum(run.batch_cpu_s) > 0
+#: A follower without Spark: it counts records, and writes down how many it has seen.
+FOLLOWER = """
+import json, os, sys, time
+from pathlib import Path
+import pyarrow.parquet as pq
+folder, out = Path(sys.argv[1]), sys.argv[-1]
+seen = -1
+while True:
+    records = sum(pq.ParquetFile(path).metadata.num_rows for path in folder.glob("*.parquet"))
+    if "--follow" not in sys.argv:
+        print(json.dumps({"records": records}))
+        break
+    if records != seen:
+        hidden = out + ".new"
+        Path(hidden).write_text(json.dumps({"source": f"telemetry, {records:,} records, 00h"}))
+        os.replace(hidden, out)
+        seen = records
+    time.sleep(0.02)
+"""
+
+
+def test_every_file_that_arrives_is_timed_until_a_profile_has_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "follower.py").write_text(FOLLOWER)
+    monkeypatch.setattr(pipeline_live, "PROGRAM", (sys.executable, str(tmp_path / "follower.py")))
+    following = Following(2000, 3, 500, 0.2, components=3, types=2)
+    run = pipeline_live._followed(following)
+    # The file that warms it up is not counted.
+    assert len(run.delays_s) == 3
+    assert 0 < min(run.delays_s) <= run.p95_s <= max(run.delays_s)
+    assert len(run.batch_cpu_s) >= 1
+
+
+def test_a_follower_that_ends_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    program = "import sys; print('{}'); sys.exit(3 if '--follow' in sys.argv else 0)"
+    (tmp_path / "broken.py").write_text(program)
+    monkeypatch.setattr(pipeline_live, "PROGRAM", (sys.executable, str(tmp_path / "broken.py")))
+    with pytest.raises(SpeedNotMeasured, match="follower ended with 3"):
+        pipeline_live._followed(Following(0, 1, 500, 0.2, components=3, types=2))
 
 
 def test_every_figure_of_the_suite_has_its_measure():
