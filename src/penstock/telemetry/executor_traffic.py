@@ -4,14 +4,16 @@ The newest run is the one that was seen last; tasks of an earlier one are other 
 pair is a mean over the time in which its target was watched. At most ``MOST_PAIRS`` pairs are
 listed, an equal part of them for each topology, the heaviest of each; what is left out is counted.
 Cost: sums over the tables of streams and traffic, which have a row per pair and hour, not per
-record.
+record; half a dozen small jobs.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
@@ -22,54 +24,74 @@ from penstock.telemetry.traffic import is_system
 #: Pairs of instances in one profile: half a megabyte of JSON.
 MOST_PAIRS = 10_000
 _RUN = ("topology", "run")
-_PAIR = ("topology", "run", "source", "source_task", "target", "target_task")
+_PAIR = ("topology", "run", "source_task", "target_task")
 
 
 def executor_traffic(
     traffic: DataFrame, streams: DataFrame, most_pairs: int = MOST_PAIRS
 ) -> tuple[InstanceTraffic, ...]:
     """Of every topology that was seen, by name."""
-    runs = newest_runs(traffic, streams)
-    members = task_lists(traffic, streams, runs).collect()
-    topologies = {row["topology"] for row in members}
-    if not topologies:
+    members = task_lists(traffic, streams).collect()
+    runs = newest_runs(members)
+    if not runs:
         return ()
-    each = max(1, most_pairs // len(topologies))
-    listed = heaviest(task_pairs(traffic, runs), each).collect()
-    return _as_traffic(members, listed)
-
-
-def newest_runs(traffic: DataFrame, streams: DataFrame) -> DataFrame:
-    """The run of each topology that was seen last; of equals the one whose name comes last."""
-    never = F.lit(None).cast("bigint").alias("block")
-    seen = streams.select(*_RUN, "hour", "block").unionByName(traffic.select(*_RUN, "hour", never))
-    last = seen.groupBy(*_RUN).agg(F.max(F.struct("hour", "block")).alias("last"))
-    return last.groupBy("topology").agg(F.max(F.struct("last", "run"))["run"].alias("run"))
-
-
-def task_lists(traffic: DataFrame, streams: DataFrame, runs: DataFrame) -> DataFrame:
-    """Tasks of each component of these runs. One that never sent or received is not known."""
-    senders = streams.select(*_RUN, "component", "task")
-    for end in ("source", "target"):
-        named = traffic.select(
-            *_RUN, F.col(end).alias("component"), F.col(f"{end}_task").alias("task")
-        )
-        senders = senders.unionByName(named)
-    return (
-        senders.where("task is not null")
-        .join(F.broadcast(runs), list(_RUN), "left_semi")
-        .groupBy(*_RUN, "component")
-        .agg(F.sort_array(F.collect_set("task")).alias("tasks"))
+    tasks: dict[str, list[Any]] = defaultdict(list)
+    for row in members:
+        if row["run"] == runs[row["topology"]]:
+            tasks[row["topology"]].append(row)
+    pairs = heaviest(task_pairs(traffic, runs), max(1, most_pairs // len(runs))).collect()
+    rows_of: dict[str, list[Any]] = defaultdict(list)
+    for row in pairs:
+        rows_of[row["topology"]].append(row)
+    return tuple(
+        _traffic_of(name if len(runs) > 1 else "", runs[name], tasks[name], rows_of[name])
+        for name in sorted(runs)
     )
 
 
-def task_pairs(traffic: DataFrame, runs: DataFrame) -> DataFrame:
+def task_lists(traffic: DataFrame, streams: DataFrame) -> DataFrame:
+    """Tasks of each component of each run, and when they were last seen.
+
+    One that never sent or received anything is not known.
+    """
+    seen = streams.select(*_RUN, "component", "task", "hour", "block")
+    never = F.lit(None).cast("bigint").alias("block")
+    for end in ("source", "target"):
+        component, task = F.col(end).alias("component"), F.col(f"{end}_task").alias("task")
+        seen = seen.unionByName(traffic.select(*_RUN, component, task, "hour", never))
+    return (
+        seen.where("task is not null")
+        .groupBy(*_RUN, "component")
+        .agg(
+            F.sort_array(F.collect_set("task")).alias("tasks"),
+            F.max(F.struct("hour", "block")).alias("last"),
+        )
+    )
+
+
+def newest_runs(members: Sequence[Any]) -> dict[str, str]:
+    """The run of each topology that was seen last; of equals the one whose name comes last."""
+    newest: dict[str, tuple[str, int, str]] = {}
+    for row in members:
+        seen = (row["last"]["hour"], row["last"]["block"] or 0, row["run"])
+        newest[row["topology"]] = max(seen, newest.get(row["topology"], seen))
+    return {topology: run for topology, (_, _, run) in newest.items()}
+
+
+def task_pairs(traffic: DataFrame, runs: Mapping[str, str]) -> DataFrame:
     """Mean tuples/s of every pair of tasks of these runs.
 
     Acknowledgements back to spouts are left out, as in the model, where ackers send nothing.
     """
-    own = traffic.join(F.broadcast(runs), list(_RUN), "left_semi").where(~is_system("source"))
+    listed = pa.table({"topology": list(runs), "run": list(runs.values())})
+    chosen = F.broadcast(traffic.sparkSession.createDataFrame(listed))
     target = (*_RUN, "target_task")
+    own = (
+        traffic.join(chosen, list(_RUN), "left_semi")
+        .where(~is_system("source"))
+        # All that follows is of one target: rows move once.
+        .repartition(*target)
+    )
     # All rows of a target at one place have the time it was watched there in that hour.
     places = [f"target_{name}" for name in ("host", "worker", "rack")]
     stays = own.groupBy(*target, "hour", *places).agg(F.max("seconds").alias("seconds"))
@@ -103,36 +125,23 @@ def heaviest(pairs: DataFrame, most: int) -> DataFrame:
     )
 
 
-def _as_traffic(members: list[Any], listed: list[Any]) -> tuple[InstanceTraffic, ...]:
-    tasks: dict[str, list[Any]] = defaultdict(list)
-    pairs: dict[str, list[Any]] = defaultdict(list)
-    others: dict[str, Any] = {}
-    for row in members:
-        tasks[row["topology"]].append(row)
-    for row in listed:
-        if row["source_task"] is None:
-            others[row["topology"]] = row
-        else:
-            pairs[row["topology"]].append(row)
-    several = len(tasks) > 1
-    made = []
-    for topology in sorted(tasks):
-        rows = sorted(
-            pairs[topology],
-            key=lambda r: (-rounded(r["tuples_per_s"]), r["source_task"], r["target_task"]),
-        )
-        rest = others.get(topology)
-        made.append(
-            InstanceTraffic(
-                tasks=tuple(sorted((r["component"], tuple(r["tasks"])) for r in tasks[topology])),
-                pairs=tuple(
-                    (r["source_task"], r["target_task"], rounded(r["tuples_per_s"])) for r in rows
-                ),
-                topology=topology if several else "",
-                run=tasks[topology][0]["run"],
-                estimated=any(row["estimated"] for row in rows),
-                pairs_left_out=int(rest["pairs"]) if rest else 0,
-                left_out_per_s=rounded(rest["tuples_per_s"]) if rest else 0.0,
-            )
-        )
-    return tuple(made)
+def _traffic_of(
+    topology: str, run: str, members: Sequence[Any], rows: Sequence[Any]
+) -> InstanceTraffic:
+    """Of the rows of one topology; the one without tasks is of all that is left out."""
+    listed = sorted(
+        (row for row in rows if row["source_task"] is not None),
+        key=lambda row: (-rounded(row["tuples_per_s"]), row["source_task"], row["target_task"]),
+    )
+    rest = next((row for row in rows if row["source_task"] is None), None)
+    return InstanceTraffic(
+        tasks=tuple(sorted((row["component"], tuple(row["tasks"])) for row in members)),
+        pairs=tuple(
+            (row["source_task"], row["target_task"], rounded(row["tuples_per_s"])) for row in listed
+        ),
+        topology=topology,
+        run=run,
+        estimated=any(row["estimated"] for row in listed),
+        pairs_left_out=int(rest["pairs"]) if rest else 0,
+        left_out_per_s=rounded(rest["tuples_per_s"]) if rest else 0.0,
+    )
