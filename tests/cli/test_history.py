@@ -270,6 +270,19 @@ def test_a_plan_from_live_telemetry_is_one_command(run, storm, applied, spark):
 
 
 @pytest.mark.spark
+def test_a_plan_from_live_telemetry_has_the_traffic_between_executors(run, storm, applied, spark):
+    record(applied, cpu_relative=0.01)
+    command = "plan --from storm --nimbus x -p live --telemetry telemetry -s a3 -o again.json"
+    code, _, err = run(command)
+    assert code == 0, err
+    plan = load("again.json")
+    (traffic,) = plan.problem.profile.traffic
+    running = applied.placement.counts(len(applied.problem.components)).tolist()
+    assert [len(tasks) for _, tasks in traffic.tasks] == running
+    assert any("between executors" in note for note in plan.notes)
+
+
+@pytest.mark.spark
 @pytest.mark.parametrize(
     ("change", "words"),
     [

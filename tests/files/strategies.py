@@ -15,6 +15,7 @@ from hypothesis.strategies import SearchStrategy
 
 from penstock.model.cluster import Cluster, Link, Machine, MachineType, Network
 from penstock.model.cpu_form import CpuForm, FormKind
+from penstock.model.instance_traffic import InstanceTraffic
 from penstock.model.placement import Placement
 from penstock.model.plan import Contingency, MachineLoad, Plan, Prediction
 from penstock.model.problem import build
@@ -210,7 +211,23 @@ def random_profile(dice: Random, rows: list[str], kinds: list[str]) -> Profile:
         for kind in kinds
         if dice.random() < 0.5
     )
-    return Profile(dice.choice(_WORDS), costs, memory, measures, workers, origin, text(dice))
+    traffic = tuple(random_traffic(dice, topology) for topology in ("", "t")[: dice.randrange(3)])
+    return Profile(
+        dice.choice(_WORDS), costs, memory, measures, workers, origin, text(dice), traffic
+    )
+
+
+def random_traffic(dice: Random, topology: str) -> InstanceTraffic:
+    left_out = dice.randrange(2)
+    return InstanceTraffic(
+        tasks=tuple((name, (2 * i, 2 * i + 1)) for i, name in enumerate(names(dice, 2))),
+        pairs=tuple((dice.randrange(4), 3, number(dice)) for _ in range(dice.randrange(3))),
+        topology=topology,
+        run=dice.choice(["", "r-1"]),
+        estimated=dice.random() < 0.5,
+        pairs_left_out=left_out,
+        left_out_per_s=number(dice) if left_out else 0.0,
+    )
 
 
 def random_estimate(dice: Random) -> SpeedEstimate:

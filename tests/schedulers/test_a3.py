@@ -13,11 +13,11 @@ from penstock.model.profile import StreamMeasure
 from penstock.schedulers import Budget, Scheduler, parameters_of
 from penstock.schedulers.a3 import A3Scheduler
 from penstock.schedulers.executor_groups import (
-    connected_pairs,
     fill_slot,
     pairs_by_traffic,
     traffic_inside,
 )
+from penstock.schedulers.executor_kinds import connected_pairs
 from penstock.schedulers.traffic import traffic_between
 
 #: Table 3.5.

@@ -16,12 +16,12 @@ from penstock.model.problem import Problem, build
 from penstock.schedulers import Budget, Scheduler, parameters_of
 from penstock.schedulers.executor_groups import (
     comparable,
-    connected_pairs,
     fill_slot,
     group_by_pairs,
     node_power,
     ranked_nodes,
 )
+from penstock.schedulers.executor_kinds import connected_pairs
 from penstock.schedulers.top import TopScheduler
 from penstock.schedulers.traffic import connected
 

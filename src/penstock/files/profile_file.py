@@ -9,6 +9,7 @@ from pydantic import Field
 from penstock.errors import InputError
 from penstock.files.document import ParsedFile
 from penstock.files.schema import (
+    MANY_FINDINGS,
     Count,
     FileModel,
     Name,
@@ -17,8 +18,15 @@ from penstock.files.schema import (
     Strict,
     Version,
     check_file,
+    first_findings,
 )
 from penstock.files.topology_file import given
+from penstock.files.traffic_fields import (
+    InstanceTrafficFields,
+    instance_traffic_from,
+    instance_traffic_to_dict,
+    traffic_findings,
+)
 from penstock.model.cpu_form import CpuForm, FormKind
 from penstock.model.profile import (
     Cost,
@@ -124,12 +132,18 @@ class ProfileFile(FileModel):
     workers: dict[Name, WorkerFields] = Field(
         default_factory=dict, description="By machine type; replaces what the cluster declares."
     )
+    traffic: list[InstanceTrafficFields] = Field(
+        default_factory=list,
+        description="Between instances, for schedulers that group them by traffic.",
+    )
 
 
 def profile_from(document: ParsedFile) -> Profile:
     """The profile in a document, or an error with everything that is wrong with it."""
     document, file, findings = check_file(document, ProfileFile)
-    if file is None:
+    if len(findings) < MANY_FINDINGS:
+        findings += first_findings(document, traffic_findings(document))
+    if file is None or findings:
         raise InputError(*findings)
     return Profile(
         name=file.name,
@@ -161,6 +175,7 @@ def profile_from(document: ParsedFile) -> Profile:
         ),
         origin=file.origin,
         source=file.source,
+        traffic=tuple(instance_traffic_from(fields) for fields in file.traffic),
     )
 
 
@@ -191,6 +206,7 @@ def profile_to_dict(profile: Profile) -> dict[str, object]:
             "rows": rows,
             "streams": streams or None,
             "workers": {w.machine_type: _worker_dict(w) for w in profile.workers} or None,
+            "traffic": [instance_traffic_to_dict(t) for t in profile.traffic] or None,
         }
     )
 

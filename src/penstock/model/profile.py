@@ -11,6 +11,7 @@ from enum import StrEnum
 from functools import cached_property
 
 from penstock.model.cpu_form import CpuForm
+from penstock.model.instance_traffic import InstanceTraffic
 from penstock.model.topology import DEFAULT_STREAM
 
 
@@ -114,6 +115,8 @@ class Profile:
     workers: tuple[WorkerCost, ...] = ()
     origin: Origin = Origin.MEASURED
     source: str = ""
+    #: Between instances, for schedulers that group them by traffic.
+    traffic: tuple[InstanceTraffic, ...] = ()
 
     @cached_property
     def by_place(self) -> dict[tuple[str, str], Cost]:

@@ -9,10 +9,10 @@ special case; it comes out without a line of its own. Slots, those with the most
 first, go to the nodes by ``alpha * GFLOPS + (1 - alpha) * GB``. Memory counts in that ranking only.
 
 Where the thesis is silent: traffic is the measured one if every stream has it, otherwise what the
-rate model says, and the outcome notes which; a stream's traffic is spread evenly over its executor
-pairs; a pair without traffic is in no traffic log and opens no slot; pairs of equal traffic go by
-the order of the streams, executors by that of the components. The rest is as in ``top``. Cost:
-executors × components.
+rate model says, and the outcome notes which; where the profile has no traffic between executors, a
+stream's is spread evenly over its executor pairs; a pair without traffic is in no traffic log and
+opens no slot; pairs of equal traffic go by the order of the streams, executors by that of the
+components. The rest is as in ``top``. Cost: executors × components.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from typing import ClassVar
 import numpy as np
 
 from penstock.errors import InputError
-from penstock.model.arrays import FloatMatrix, IntMatrix, IntVector
+from penstock.model.arrays import IntMatrix
 from penstock.model.outcome import Outcome
 from penstock.model.problem import Problem
 from penstock.schedulers.base import Budget, Looks
 from penstock.schedulers.executor_groups import (
-    connected_pairs,
     group_by_pairs,
     node_power,
     pairs_by_traffic,
     place_by_traffic,
 )
+from penstock.schedulers.executor_kinds import ExecutorKinds
 from penstock.schedulers.room import Room
 
 
@@ -59,11 +59,11 @@ class A3Scheduler:
         return place_by_traffic(problem, self.name, ranking, _groups)
 
 
-def _groups(
-    room: Room, topology: int, counts: IntVector, per_pair: FloatMatrix, workers: int
-) -> IntMatrix:
+def _groups(_room: Room, executors: ExecutorKinds, workers: int) -> IntMatrix:
     """Algorithm 5."""
+    counts = executors.counts
     if workers >= counts.sum():  # line 9
         return np.repeat(np.eye(len(counts), dtype=np.int64), counts, axis=0)
-    pairs = pairs_by_traffic(connected_pairs(room.problem, topology), per_pair)
-    return group_by_pairs(counts, pairs, per_pair + per_pair.T, workers, whole_slot=False)
+    per_pair = executors.per_pair
+    pairs = pairs_by_traffic(executors.pairs, per_pair)
+    return group_by_pairs(executors.counts, pairs, per_pair + per_pair.T, workers, whole_slot=False)

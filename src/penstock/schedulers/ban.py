@@ -21,19 +21,19 @@ from typing import ClassVar
 import numpy as np
 
 from penstock.errors import InputError
-from penstock.model.arrays import FloatMatrix, IntMatrix, IntVector
+from penstock.model.arrays import IntMatrix
 from penstock.model.cluster import Cluster
 from penstock.model.outcome import Outcome
 from penstock.model.problem import Problem
 from penstock.schedulers.base import Budget, Looks
 from penstock.schedulers.executor_groups import (
     NodePower,
-    connected_pairs,
     group_by_pairs,
     node_power,
     pairs_by_traffic,
     place_by_traffic,
 )
+from penstock.schedulers.executor_kinds import ExecutorKinds
 from penstock.schedulers.room import Room
 
 BOUNDS = ("cpu", "memory", "network")
@@ -62,12 +62,11 @@ class BanScheduler:
         return place_by_traffic(problem, self.name, ranking, _groups)
 
 
-def _groups(
-    room: Room, topology: int, counts: IntVector, per_pair: FloatMatrix, workers: int
-) -> IntMatrix:
+def _groups(_room: Room, executors: ExecutorKinds, workers: int) -> IntMatrix:
     """Algorithm 7."""
-    pairs = pairs_by_traffic(connected_pairs(room.problem, topology), per_pair)
-    return group_by_pairs(counts, pairs, per_pair + per_pair.T, workers, whole_slot=False)
+    per_pair = executors.per_pair
+    pairs = pairs_by_traffic(executors.pairs, per_pair)
+    return group_by_pairs(executors.counts, pairs, per_pair + per_pair.T, workers, whole_slot=False)
 
 
 def weighted_power(cluster: Cluster, bound: str) -> NodePower:

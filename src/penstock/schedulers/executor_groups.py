@@ -1,11 +1,12 @@
 """Groups of executors, one per slot, and the nodes they go to: what the thesis' schedulers share.
 
 Muhammad 2023, chapter 3: logical grouping (Algorithms 2, 5, 7), then physical mapping (Algorithms
-3, 6, 8, 11), topology by topology. Executors of one component are alike, so groups are
-counts: ``groups[w, c]`` executors of component c in slot w, components counted from the topology's
-first. Walking the list of executor pairs then is walking the list of component pairs, staying with
-each as long as both ends have executors left, and costs one step per executor instead of one per
-pair of them.
+3, 6, 8, 11), topology by topology. Executors come by kind (:mod:`executor_kinds`): those of one
+kind are alike, so groups are counts, ``groups[w, k]`` executors of kind k in slot w. Without
+traffic measured between executors the kinds are the components, counted from the topology's first.
+Walking the list of executor pairs then is walking the list of pairs of kinds, staying with each as
+long as both ends have executors left, and costs one step per executor instead of one per pair of
+them.
 """
 
 from __future__ import annotations
@@ -21,13 +22,11 @@ from penstock.model.cluster import Cluster
 from penstock.model.outcome import Outcome
 from penstock.model.problem import Problem
 from penstock.schedulers.counts import required_counts, topologies_by_priority
+from penstock.schedulers.executor_kinds import ExecutorKinds, Pair, kinds_by_traffic
 from penstock.schedulers.room import Room, components_of, workers_asked
 from penstock.schedulers.traffic import traffic_between
 
 MB_PER_GB = 1024.0
-
-#: A connected pair of components of one topology: source, destination.
-Pair = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -74,35 +73,36 @@ def topologies_to_place(room: Room) -> Iterator[tuple[int, int]]:
             room.refuse(topology, "slots", 1, 0)
 
 
-def put_groups(room: Room, topology: int, groups: Iterable[IntVector], power: FloatVector) -> None:
-    """The groups, in their order, on the machines by power, all slots of one before the next."""
+def put_groups(
+    room: Room,
+    topology: int,
+    groups: Iterable[IntVector],
+    power: FloatVector,
+    component: IntVector | None = None,
+) -> None:
+    """The groups, in their order, on the machines by power, all slots of one before the next.
+
+    ``component`` is that of each kind; without it the kinds are the components.
+    """
     executors = [group for group in groups if group.any()]
     nodes = ranked_nodes(power, [len(slots) for slots in room.free_slots])
     slots = ((node, slot) for node in nodes for slot in room.free_slots[node])
     workers = list(islice(slots, len(executors)))
     components = components_of(room.problem, topology)
-    for worker, group in zip(workers, executors, strict=True):
+    for worker in workers:
         room.take(worker)
-        for component, count in zip(components, group.tolist(), strict=True):
-            for _ in range(count):
-                room.put(component, worker)
-
-
-def own_part(problem: Problem, topology: int) -> slice:
-    """Where a topology's components stand in the arrays of the problem."""
-    components = components_of(problem, topology)
-    return slice(components.start, components.stop)
-
-
-def connected_pairs(problem: Problem, topology: int) -> list[Pair]:
-    """Component pairs joined by a stream, each once, in the order of the topology's streams."""
-    graph = problem.topologies[topology]
-    ends = ((graph.index[s.source], graph.index[s.target]) for s in graph.streams)
-    return list(dict.fromkeys(ends))
+    table = np.array(executors).reshape(len(executors), -1)
+    # Kind by kind: an executor that was told apart is the instance that has its place in the order.
+    for kind in range(table.shape[1]):
+        owner = components[kind if component is None else int(component[kind])]
+        for slot in np.repeat(np.arange(len(table)), table[:, kind]).tolist():
+            room.put(owner, workers[slot])
 
 
 def pairs_by_traffic(pairs: list[Pair], per_pair: FloatMatrix) -> list[Pair]:
     """The pairs with traffic, largest first, ties in their order (Table 3.6)."""
+    if not pairs:
+        return []
     traffic = comparable(np.array([per_pair[pair] for pair in pairs]))
     return [pairs[i] for i in np.argsort(-traffic, kind="stable") if traffic[i] > 0]
 
@@ -110,10 +110,10 @@ def pairs_by_traffic(pairs: list[Pair], per_pair: FloatMatrix) -> list[Pair]:
 def group_by_pairs(
     counts: IntVector, pairs: Iterable[Pair], bond: FloatMatrix, workers: int, *, whole_slot: bool
 ) -> IntMatrix:
-    """Algorithms 2, 5 and 7: (workers, components) executors, from pairs in the order given.
+    """Algorithms 2, 5 and 7: (workers, kinds) executors, from pairs in the order given.
 
-    ``bond[c, d]`` is what joins an executor of c with one of d. The next executor for a slot is
-    the one with the strongest bond with the whole slot, or with its opening pair only.
+    ``bond[k, l]`` is what joins an executor of kind k with one of l. The next executor for a slot
+    is the one with the strongest bond with the whole slot, or with its opening pair only.
     """
     per_slot = -(-int(counts.sum()) // workers)
     left = counts.copy()
@@ -124,8 +124,8 @@ def group_by_pairs(
             taken = fill_slot(left, pair, bond, per_slot, whole_slot=whole_slot)
             groups[slot] = np.bincount(taken, minlength=len(counts))
             slot += 1
-    for k, component in enumerate(np.repeat(np.arange(len(left)), left), start=1):
-        groups[k % workers, component] += 1  # Algorithm 2, line 28: round-robin, from slot 1
+    for k, kind in enumerate(np.repeat(np.arange(len(left)), left), start=1):
+        groups[k % workers, kind] += 1  # Algorithm 2, line 28: round-robin, from slot 1
     return groups
 
 
@@ -140,7 +140,7 @@ def _both_left(left: IntVector, pair: Pair) -> bool:
 def fill_slot(
     left: IntVector, opening: Pair, bond: FloatMatrix, per_slot: int, *, whole_slot: bool
 ) -> list[int]:
-    """The components of a slot's executors in the order taken; they are taken out of ``left``."""
+    """The kinds of a slot's executors in the order taken; they are taken out of ``left``."""
     source, destination = opening
     taken = [source, destination]
     np.subtract.at(left, taken, 1)
@@ -177,21 +177,22 @@ def place_by_traffic(
     problem: Problem,
     scheduler: str,
     ranking: NodePower,
-    group: Callable[[Room, int, IntVector, FloatMatrix, int], IntMatrix],
+    group: Callable[[Room, ExecutorKinds, int], IntMatrix],
 ) -> Outcome:
     """Group each topology's executors, then the groups with most traffic inside on the best nodes.
 
-    ``group`` gets the room, the topology, its counts, its traffic per executor pair and its number
-    of workers, and answers with the executors of each component in each group.
+    ``group`` gets the room, a topology's executors and its number of workers, and answers with the
+    executors of each kind in each group.
     """
     counts = np.array(required_counts(problem, scheduler))
     traffic = traffic_between(problem, counts.tolist())
-    per_pair = traffic.per_pair(counts.tolist())
     room = Room.of(problem)
     room.notes += [*ranking.notes, traffic.note]
     for topology, workers in topologies_to_place(room):
-        own = own_part(problem, topology)
-        groups = group(room, topology, counts[own], per_pair[own, own], workers)
-        inside = traffic_inside(groups, per_pair[own, own])
-        put_groups(room, topology, largest_first(groups, inside), ranking.power)
+        executors = kinds_by_traffic(problem, topology, counts, traffic)
+        room.notes += executors.notes
+        groups = group(room, executors, workers)
+        inside = traffic_inside(groups, executors.per_pair)
+        ordered = largest_first(groups, inside)
+        put_groups(room, topology, ordered, ranking.power, executors.component)
     return room.outcome()

@@ -6,23 +6,24 @@ by our choice, the part with the most executors (the first of equals) is cut aga
 as many parts as workers. Parts, those with the most traffic inside first, go to the nodes by
 GFLOPS, and all slots of a node are used before the next one. Memory is not looked at.
 
-We cut components, with traffic summed over their executors in the part, which is exact: of the
-minimum cuts, the one with the smallest sink side is unique, so exchanging two executors that are
-alike leaves it as it is, and it never divides the executors of one component. That is the cut we
-take, the one nearest the sinks; the thesis' example, too, leaves the last bolt alone. How many
-streams a cut crosses, which the thesis mentions, is not looked at, and traffic from the sink side
-back to the source side is free, as in any max-flow. scipy's flow is in whole numbers: traffic is
-scaled so that a part's adds up to 10^9, at least 1 per stream, and spare capacity no larger than
-the number of streams is rounding and counts as none.
+Executors that are alike are cut as one: where only sums per stream are known, those of a component,
+with traffic summed over them in the part. That is exact: of the minimum cuts, the one with the
+smallest sink side is unique, so exchanging two executors that are alike leaves it as it is, and it
+never divides the executors of one component. That is the cut we take, the one nearest the sinks;
+the thesis' example, too, leaves the last bolt alone. How many streams a cut crosses, which the
+thesis mentions, is not looked at, and traffic from the sink side back to the source side is free,
+as in any max-flow. scipy's flow is in whole numbers: traffic is scaled so that a part's adds up to
+10^9, at least 1 per stream, and spare capacity no larger than the number of streams is rounding and
+counts as none.
 
 Where the thesis is silent: sources are the components without a predecessor in the part, sinks
 those without a successor; where cycles leave none, the first component that is no sink, and the
 last that is no source. A part that is not connected is cut for nothing: its piece with the most
-executors goes one way, the rest the other. A part of one component is halved. Balance: none, unless
-``largest`` is set; then a part over it gives its last executors, in component order, one by one to
-the part that has the fewest. A limit too small for the workers there are is raised to the least
-that will do, with a note. Traffic, workers, ties between nodes and several topologies as in ``a3``.
-Cost: a maximum flow between components per worker.
+executors goes one way, the rest the other. A part without traffic inside is halved. Balance: none,
+unless ``largest`` is set; then a part over it gives its last executors, in component order, one by
+one to the part that has the fewest. A limit too small for the workers there are is raised to the
+least that will do, with a note. Traffic, workers, ties between nodes and several topologies as in
+``a3``. Cost: a maximum flow between components per worker.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ from penstock.schedulers.executor_groups import (
     node_power,
     place_by_traffic,
 )
+from penstock.schedulers.executor_kinds import ExecutorKinds
 from penstock.schedulers.room import Room
 
 #: What a part's traffic is scaled to; scipy's flows are 32-bit integers.
@@ -68,24 +70,25 @@ class GrScheduler:
         ranking = node_power(problem.cluster, cpu=1.0)
         return place_by_traffic(problem, self.name, ranking, self._parts)
 
-    def _parts(
-        self, room: Room, topology: int, counts: IntVector, per_pair: FloatMatrix, workers: int
-    ) -> IntMatrix:
+    def _parts(self, room: Room, executors: ExecutorKinds, workers: int) -> IntMatrix:
         """Algorithm 10, line 4, again and again."""
-        parts = partition(counts, per_pair, workers)
-        return limited(parts, self._limit(room, topology, parts)) if self.largest else parts
+        parts = partition(executors.counts, executors.per_pair, workers)
+        return (
+            limited(parts, self._limit(room, executors.topology, parts)) if self.largest else parts
+        )
 
-    def _limit(self, room: Room, topology: int, parts: IntMatrix) -> int:
+    def _limit(self, room: Room, topology: str, parts: IntMatrix) -> int:
         """The most executors that a part may have: as asked, if all of them then fit."""
         least = -(-int(parts.sum()) // len(parts))
         if least > self.largest:
-            name = room.problem.topologies[topology].name
-            room.notes.append(f"{name}: parts of up to {least}, largest={self.largest} is too few")
+            room.notes.append(
+                f"{topology}: parts of up to {least}, largest={self.largest} is too few"
+            )
         return max(self.largest, least)
 
 
 def partition(counts: IntVector, per_pair: FloatMatrix, workers: int) -> IntMatrix:
-    """As many parts as workers, or as executors if those are fewer, (parts, components)."""
+    """As many parts as workers, or as executors if those are fewer, (parts, kinds)."""
     parts, sizes = [counts], [int(counts.sum())]
     while len(parts) < workers and max(sizes) > 1:
         biggest = sizes.index(max(sizes))
@@ -113,12 +116,11 @@ def limited(parts: IntMatrix, largest: int) -> IntMatrix:
 def cut(part: IntVector, per_pair: FloatMatrix) -> tuple[IntVector, IntVector]:
     """A part of two or more executors in two: source side and sink side."""
     present = np.flatnonzero(part)
-    if len(present) == 1:
-        half = part // 2
-        return part - half, half
     counts = part[present]
     weights = per_pair[np.ix_(present, present)] * np.outer(counts, counts)
-    np.fill_diagonal(weights, 0.0)  # what a component sends to itself is in no cut
+    np.fill_diagonal(weights, 0.0)  # what a kind sends to itself is in no cut
+    if not weights.any():
+        return _halved(part)
     second = _smaller_pieces(weights, counts)
     if not second.any():
         _, second = max_flow_min_cut(weights, *sources_and_sinks(weights))
@@ -127,8 +129,16 @@ def cut(part: IntVector, per_pair: FloatMatrix) -> tuple[IntVector, IntVector]:
     return part - sink_side, sink_side
 
 
+def _halved(part: IntVector) -> tuple[IntVector, IntVector]:
+    """The first half of the executors, in their order, and the rest."""
+    before = np.cumsum(part) - part
+    half = -(-int(part.sum()) // 2)
+    first = np.clip(half - before, 0, part)
+    return first, part - first
+
+
 def _smaller_pieces(weights: FloatMatrix, counts: IntVector) -> BoolVector:
-    """Components outside the connected piece with the most executors, (components,)."""
+    """Kinds outside the connected piece with the most executors, (kinds,)."""
     from scipy.sparse.csgraph import connected_components  # slow to load
 
     pieces, piece_of = connected_components(weights > 0, directed=False)
@@ -137,7 +147,7 @@ def _smaller_pieces(weights: FloatMatrix, counts: IntVector) -> BoolVector:
 
 
 def sources_and_sinks(weights: FloatMatrix) -> tuple[list[int], list[int]]:
-    """Components without a predecessor, and without a successor; never none, never the same."""
+    """Kinds without a predecessor, and without a successor; never none, never the same."""
     fed, feeding = (weights > 0).any(axis=0), (weights > 0).any(axis=1)
     sources, sinks = np.flatnonzero(~fed).tolist(), np.flatnonzero(~feeding).tolist()
     if not sources:

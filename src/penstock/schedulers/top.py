@@ -32,14 +32,13 @@ from penstock.model.problem import Problem
 from penstock.schedulers.base import Budget, Looks
 from penstock.schedulers.counts import required_counts
 from penstock.schedulers.executor_groups import (
-    connected_pairs,
     group_by_pairs,
     largest_first,
     node_power,
-    own_part,
     put_groups,
     topologies_to_place,
 )
+from penstock.schedulers.executor_kinds import connected_pairs, own_part
 from penstock.schedulers.room import Room
 from penstock.schedulers.traffic import connected
 

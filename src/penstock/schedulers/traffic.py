@@ -22,6 +22,8 @@ class ComponentTraffic:
 
     between: FloatMatrix
     note: str = ""
+    #: Every stream's was measured.
+    is_measured: bool = False
 
     def per_pair(self, counts: Sequence[int]) -> FloatMatrix:
         """Tuples/s from one instance to one instance, shape (components, components)."""
@@ -36,7 +38,7 @@ def traffic_between(problem: Problem, counts: Sequence[int]) -> ComponentTraffic
     if problem.streams and all(stream.tuples_per_s is not None for stream in problem.streams):
         for stream in problem.streams:
             between[stream.source, stream.target] += stream.tuples_per_s or 0.0
-        return ComponentTraffic(between, "traffic as measured")
+        return ComponentTraffic(between, "traffic as measured", is_measured=True)
     notes = ["traffic from the rate model, not measured"]
     for topology, first in zip(problem.topologies, problem.first_component, strict=True):
         if topology.order is None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from penstock.errors import PenstockError
 from penstock.model.cpu_form import CpuForm, FormKind
+from penstock.model.instance_traffic import InstanceTraffic
 from penstock.model.profile import Profile, StreamMeasure, WorkerCost
 from penstock.telemetry.drift import CostDrift
 from penstock.telemetry.quality import Quality
@@ -76,6 +77,8 @@ class TableFindings:
     machine_cpu_points: tuple[tuple[str, float], ...]
     drift: tuple[CostDrift, ...]
     not_ready: tuple[NotReady, ...]
+    #: Between instances, of the newest run of each topology.
+    traffic: tuple[InstanceTraffic, ...] = ()
 
 
 class NotMeasured(PenstockError):

@@ -11,6 +11,7 @@ import numpy as np
 from scipy import stats
 
 from penstock.model.cpu_form import FormKind
+from penstock.model.instance_traffic import InstanceTraffic
 from penstock.model.profile import Cost, Origin, Profile, StreamMeasure
 from penstock.telemetry.drift import Measure, drifts
 from penstock.telemetry.findings import CostFit, NotReady, TableFindings
@@ -25,7 +26,12 @@ from penstock.telemetry.slots.sums import SampleSizes
 _Row = Mapping[str, Any]
 
 
-def find(summaries: Summaries, sizes: SampleSizes, fitted: Sequence[CostFit]) -> TableFindings:
+def find(
+    summaries: Summaries,
+    sizes: SampleSizes,
+    fitted: Sequence[CostFit],
+    traffic: tuple[InstanceTraffic, ...] = (),
+) -> TableFindings:
     """Everything that the tables say, from what hours add up to and the fits of costs."""
     groups = summaries.groups()
     rows = _row_names((row["topology"], row["component"]) for row in groups)
@@ -53,6 +59,7 @@ def find(summaries: Summaries, sizes: SampleSizes, fitted: Sequence[CostFit]) ->
         machine_cpu_points=tuple((h, rounded(cpu)) for h, cpu in summaries.machine_cpu()),
         drift=tuple(drifts([*cost_measures, *_selectivity_measures(halves)])),
         not_ready=tuple(not_ready),
+        traffic=traffic,
     )
 
 
@@ -184,6 +191,7 @@ def profile_of(
         workers=findings.workers,
         origin=Origin.MEASURED,
         source=source,
+        traffic=findings.traffic,
     )
 
 

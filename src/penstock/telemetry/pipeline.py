@@ -25,6 +25,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from penstock.errors import InputError, PenstockError
+from penstock.model.instance_traffic import InstanceTraffic
 from penstock.model.profile import Profile
 from penstock.model.telemetry import Sample
 from penstock.telemetry import measure
@@ -32,6 +33,7 @@ from penstock.telemetry.batch_stream import BatchStream
 from penstock.telemetry.checks import type_of_host
 from penstock.telemetry.cost_fits import CostFits
 from penstock.telemetry.drift import CostDrift, between_profiles
+from penstock.telemetry.executor_traffic import executor_traffic
 from penstock.telemetry.findings import Measurement, TableFindings
 from penstock.telemetry.ingest import from_columns, from_lines
 from penstock.telemetry.intake import Intake
@@ -96,6 +98,8 @@ class Pipeline:
         # What is known of hours that do not change is kept from one refresh to the next.
         self._summaries = SummaryReader(self.store.root)
         self._fits = CostFits(self.spark, self.timings)
+        #: Traffic between instances, and the hours it is of.
+        self._traffic: tuple[tuple[str, ...], tuple[InstanceTraffic, ...]] | None = None
 
     @property
     def tables(self) -> Tables:
@@ -278,7 +282,7 @@ class Pipeline:
             sizes = summaries.sizes()
         fits = self._fits.update(self.tables, manifest, sizes)
         with self.timings.step("workers and streams"):
-            findings = measure.find(summaries, sizes, fits)
+            findings = measure.find(summaries, sizes, fits, self._executor_traffic(manifest))
         profile = measure.profile_of(
             findings, name=name, source=self._source_note(manifest), extrapolate=self.extrapolate
         )
@@ -289,6 +293,17 @@ class Pipeline:
             self._write_results(manifest, findings, profile, drift)
             quality = self._quality(manifest, findings, summaries)
         return Measurement(profile, findings, quality, drift, self.timings.by_name())
+
+    def _executor_traffic(self, manifest: Manifest) -> tuple[InstanceTraffic, ...]:
+        """Traffic between instances; a follower looks at it anew when an hour has begun.
+
+        It is a mean over all hours of a run, and takes a look at the table of all of them.
+        """
+        hours = tuple(sorted(manifest.parts.get("traffic", {})))
+        if self._traffic is None or self._traffic[0] != hours:
+            traffic, streams = (self.store.read(manifest, t) for t in ("traffic", "streams"))
+            self._traffic = hours, executor_traffic(traffic, streams) if hours else ()
+        return self._traffic[1]
 
     def _say_if_short(self, manifest: Manifest) -> None:
         """A warm-up shorter than usual is told, with the option that sets it."""

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,6 @@ from penstock.engines.spark.standalone import standalone_cluster
 from penstock.errors import PenstockError
 from penstock.evaluate.capacity import capacity
 from penstock.telemetry.findings import Measurement
-from penstock_bench.benchmarks.peer import aggregate_with_duckdb
 from penstock_bench.benchmarks.recordings import (
     everywhere,
     random_problem,
@@ -101,23 +100,7 @@ def median_width(cases: int, seed: int, parameter: str, repeats: int = 1) -> Ite
         yield 100 * _coverage(cases, seed)[1][parameter]
 
 
-# -- volume ----------------------------------------------------------------------------------------
-
-
-@lru_cache(maxsize=4)
-def _volume_seconds(records: int, components: int, types: int) -> tuple[float, float, int]:
-    """Seconds of the pipeline, of DuckDB for the same aggregations on the same files, and costs."""
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place) / "telemetry"
-        write_volume(folder, records, components, types)
-        began = time.monotonic()
-        # Deep in a random topology some components get too few tuples for a cost: refused, rightly.
-        store = str(Path(place) / "tables")
-        answer = _profile(folder, "--store", store, "--driver-memory", "4g", "--partial")
-        ours = time.monotonic() - began
-        began = time.monotonic()
-        aggregate_with_duckdb(folder)
-        return ours, time.monotonic() - began, int(answer["quality"]["costs_known"])
+# -- the command ---------------------------------------------------------------------------------
 
 
 def _profile(folder: Path, *options: str) -> dict[str, Any]:
@@ -130,36 +113,6 @@ def _profile(folder: Path, *options: str) -> dict[str, Any]:
         )
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer
-
-
-def volume_table(records: int, components: int, types: int) -> FigureTable:
-    rows = []
-    for size in (records // 2, records):
-        ours, duckdb, known = _volume_seconds(size, components, types)
-        rows.append(
-            [f"{size:,}", f"{ours:.0f} s", f"{size / ours:,.0f}", str(known), f"{duckdb:.0f} s",
-             f"{ours / duckdb:.1f}"]
-        )  # fmt: skip
-    title = f"Profile and traffic of {components} components × {types} machine types, 2 cores, 4 GB"
-    columns = [
-        "samples", "pipeline", "samples/s", "costs sure enough", "the aggregations alone in DuckDB",
-        "ratio",
-    ]  # fmt: skip
-    return FigureTable(title, columns, rows)
-
-
-def doubling(records: int, components: int, types: int, repeats: int = 1) -> Iterator[float]:
-    """How many times as long twice the samples take."""
-    for _ in range(repeats):
-        half = _volume_seconds(records // 2, components, types)[0]
-        yield _volume_seconds(records, components, types)[0] / half
-
-
-def beside_duckdb(records: int, components: int, types: int, repeats: int = 1) -> Iterator[float]:
-    """How many times as long as DuckDB, which neither checks, cleans, fits nor keeps tables."""
-    for _ in range(repeats):
-        ours, peer, _ = _volume_seconds(records, components, types)
-        yield ours / peer
 
 
 # -- nothing lost, nothing twice -------------------------------------------------------------------
@@ -233,15 +186,19 @@ def different_rows(one: Path, other: Path) -> int:
 
 def rows(store: Path, table: str) -> Counter[str]:
     """The rows of a table as its newest commit has them; sums of floats rounded."""
-    import pyarrow.parquet as pq
-
     newest = max((store / "manifest").glob("*.json"))
     parts: dict[str, str] = json.loads(newest.read_text())["parts"].get(table, {})
+    return rows_of(f for folder in parts.values() for f in (store / folder).rglob("*.parquet"))
+
+
+def rows_of(files: Iterable[Path]) -> Counter[str]:
+    """The rows of Parquet files, as JSON; floats to nine digits."""
+    import pyarrow.parquet as pq
+
     found: Counter[str] = Counter()
-    for folder in parts.values():
-        for file in sorted((store / folder).rglob("*.parquet")):
-            for row in pq.ParquetFile(file).read().to_pylist():
-                found[json.dumps(_rounded(row), sort_keys=True, default=str)] += 1
+    for file in files:
+        for row in pq.ParquetFile(file).read().to_pylist():
+            found[json.dumps(_rounded(row), sort_keys=True, default=str)] += 1
     return found
 
 

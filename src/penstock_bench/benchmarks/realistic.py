@@ -21,6 +21,7 @@ from penstock.model.problem import Problem, build
 from penstock.model.profile import Cost, Origin, Profile
 from penstock.model.topology import Component, Grouping, Kind, Stream, Topology
 from penstock.schedulers.base import Budget
+from penstock_bench.benchmarks.reference_loop import loop_seconds
 from penstock_bench.benchmarks.suite import FigureTable
 
 _CORES = (4, 8, 16, 32, 64)
@@ -262,15 +263,7 @@ def case_by_case() -> FigureTable:
             ]
         )
     columns = ["problem", "bound by", "gap, shuffle", "gap, shares", "time", "time, shares"]
-    reference = 1e3 * _reference_seconds()
+    reference = 1e3 * loop_seconds()
     return FigureTable(
         f"Realistic problems (a reference loop took {reference:.1f} ms)", columns, rows
     )
-
-
-def _reference_seconds() -> float:
-    """A loop that takes about 100 ms on an idle computer of today."""
-    began, total = time.perf_counter(), 0.0
-    for i in range(2_000_000):
-        total += i * 0.5
-    return time.perf_counter() - began

@@ -78,8 +78,16 @@ def write_random_cases(folder: Path, cases: int, seed: int) -> dict[str, Truth]:
     return found
 
 
-def write_volume(folder: Path, records: int, components: int, types: int, seed: int = 1) -> int:
-    """So many samples of components × types, in files of an hour or more; the number written."""
+def write_volume(
+    folder: Path,
+    records: int,
+    components: int,
+    types: int,
+    seed: int = 1,
+    *,
+    files: int | None = None,
+) -> int:
+    """So many samples of components × types, a million to a file; the number written."""
     problem = random_problem("volume", components, types, seed)
     placement = everywhere(problem)
     rng = np.random.default_rng(seed)
@@ -92,5 +100,5 @@ def write_volume(folder: Path, records: int, components: int, types: int, seed: 
         faults=InjectedFaults(duplicates=0.001, outliers=0.01),
         worker_cpu_points=4.0,
     )
-    files = max(1, min(windows, records // 1_000_000))
-    return write_parquet(recording, folder, rng, files=files).records
+    number = max(1, min(windows, files or records // 1_000_000))
+    return write_parquet(recording, folder, rng, files=number).records

@@ -140,6 +140,8 @@ def _goal(result: Result) -> tuple[Cell, ...]:
     verdict: Cell = ""
     if result.holds is not None:
         verdict = Tag("yes", Tone.GOOD) if result.holds else Tag("NO", Tone.BAD)
+    elif result.goal is not None:
+        verdict = "not judged"
     return (
         result.name,
         Number(result.value),

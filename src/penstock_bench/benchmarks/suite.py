@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import statistics
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, fields, replace
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
@@ -13,6 +14,8 @@ from typing import Any
 
 from penstock.errors import InputError, PenstockError, UnknownNameError
 from penstock.files.document import read_document
+from penstock_bench.benchmarks import reference_loop
+from penstock_bench.benchmarks.reference_loop import ReferenceLoop
 
 #: A measure yields one value per repeat.
 Measure = Callable[..., Iterator[float]]
@@ -30,7 +33,7 @@ _SUITES = Path(str(files("penstock_bench.benchmarks"))) / "suites"
 
 @dataclass(frozen=True)
 class Result:
-    """One benchmark's figure beside its goal; ``holds`` is ``None`` where there is no goal."""
+    """One benchmark's figure beside its goal; ``holds`` is ``None`` where that is not judged."""
 
     name: str
     value: float
@@ -42,10 +45,17 @@ class Result:
     #: ``at_most`` or ``at_least`` and a number, or nothing.
     direction: str
     goal: float | None
+    #: Of a figure that only an idle machine gives: what else the machine did meanwhile.
+    reference: ReferenceLoop | None = None
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether there is a goal, and the machine was as idle as that takes."""
+        return self.goal is not None and (self.reference is None or self.reference.is_idle)
 
     @property
     def holds(self) -> bool | None:
-        if self.goal is None:
+        if self.goal is None or not self.is_judged:
             return None
         return self.value <= self.goal if self.direction == "at_most" else self.value >= self.goal
 
@@ -66,13 +76,18 @@ class Result:
             "least": self.least,
             "most": self.most,
             "repeats": self.repeats,
+            **({"reference": asdict(self.reference)} if self.reference else {}),
         }
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Result:
         """What :meth:`to_dict` gave; whether it holds follows from the rest."""
-        names = (field.name for field in fields(cls))
-        return cls(**{name: content[name] for name in names})
+        names = (column.name for column in fields(cls) if column.name != "reference")
+        reference = content.get("reference")
+        return cls(
+            **{name: content[name] for name in names},
+            reference=ReferenceLoop(**reference) if reference else None,
+        )
 
 
 @dataclass(frozen=True)
@@ -97,6 +112,13 @@ class Report:
     failures: list[str]
     #: By Ctrl-C, before everything was measured.
     interrupted: bool = False
+    #: How idle the machine was, before and after whatever needs that.
+    looks: list[ReferenceLoop] = field(default_factory=list)
+
+    @property
+    def busiest(self) -> ReferenceLoop | None:
+        """A later figure may come from an earlier run, so that all looks so far count."""
+        return min(self.looks, key=lambda look: look.share, default=None)
 
     @property
     def holds(self) -> bool:
@@ -157,16 +179,37 @@ def _add(
     progress(_title(entry))
     try:
         if "name" in entry:
-            found = _run(entry, quick)
-            report.results.append(found)
-            progress(f"  {found.value:.4g} {found.unit} {found.goal_text}")
+            with _watched(report, entry):
+                found = _run(entry, quick)
+            reference = report.busiest if entry.get("needs_idle") else None
+            report.results.append(replace(found, reference=reference))
+            _tell(report.results[-1], progress)
         else:
-            report.tables.append(_measure(entry)(**entry.get("with", {})))
+            with _watched(report, entry):
+                report.tables.append(_measure(entry)(**entry.get("with", {})))
     except InputError:
         raise  # what is missing on this machine is missing for all
     except PenstockError as error:
         report.failures.append(f"{_title(entry)}: {error}")
         progress(f"  could not be measured: {error}")
+
+
+@contextmanager
+def _watched(report: Report, entry: Mapping[str, Any]) -> Iterator[None]:
+    """Looks at how idle the machine is before and after whatever needs that."""
+    if not entry.get("needs_idle"):
+        yield
+        return
+    report.looks.append(reference_loop.look())
+    yield
+    report.looks.append(reference_loop.look())
+
+
+def _tell(found: Result, progress: Callable[[str], None]) -> None:
+    progress(f"  {found.value:.4g} {found.unit} {found.goal_text}")
+    if found.reference is not None:
+        is_busy = found.goal is not None and not found.is_judged
+        progress(f"  {found.reference}{'; not judged, the machine is busy' if is_busy else ''}")
 
 
 def _entries(suite: dict[str, Any], kind: str, quick: bool) -> Iterator[dict[str, Any]]:

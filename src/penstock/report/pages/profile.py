@@ -37,7 +37,7 @@ def profile_page(measurement: Measurement) -> Document:
     if profile is not None:
         sections.append(Section("Costs", _costs(profile)))
         if profile.streams:
-            sections.append(Section("Streams", _streams(profile)))
+            sections.append(Section("Streams", (*_streams(profile), *_pairs_left_out(profile))))
         if profile.workers:
             sections.append(Section("", (_workers(profile),)))
     if measurement.not_ready:
@@ -101,6 +101,19 @@ def _streams(profile: Profile) -> tuple[Block, ...]:
         (Column("bytes/tuple"), lambda stream: stream.tuple_bytes),
         (Column("tuples/s seen"), lambda stream: stream.tuples_per_s),
     )
+
+
+def _pairs_left_out(profile: Profile) -> list[Paragraph]:
+    """Of traffic between instances, what the profile does not list."""
+    return [
+        paragraph(
+            f"Traffic between instances{f' of {traffic.topology}' if traffic.topology else ''}: "
+            f"{len(traffic.pairs):,} pairs; {traffic.pairs_left_out:,} others, "
+            f"{percent(traffic.part_left_out)} of the tuples, are left out"
+        )
+        for traffic in profile.traffic
+        if traffic.pairs_left_out
+    ]
 
 
 def _workers(profile: Profile) -> Paragraph:
