@@ -16,16 +16,18 @@ from penstock.telemetry.writer_lock import writing_to
 def tables(tmp_path):
     """``tables``: an hour of two days ago in two batches, an hour of now, one record set aside."""
     root = tmp_path / "tables"
-    parts = {"samples": {}, "rates": {}}
+    parts = {"samples": {}, "streams": {}}
     for age_s, tasks in ((2 * 86_400, (1, 2)), (0, (3,))):
         hour = datetime.fromtimestamp(time.time() - age_s, UTC).strftime("%Y-%m-%d-%H")
         for task in tasks:
             path = write_part(root, "samples", hour, samples(task), f"b{task}")
             parts["samples"][f"{hour}/b{task}"] = path
-        parts["rates"][hour] = write_part(root, "rates", hour, [{"task": t} for t in tasks], "9")
+        parts["streams"][hour] = write_part(
+            root, "streams", hour, [{"task": t} for t in tasks], "9"
+        )
     aside = write_part(root, "quarantine", "aside", [{"reason": "not JSON"}], "b")
     parts["quarantine"] = {"aside/b": aside}
-    commit(root, parts, batches={"b": {"records": 4, "aside": 1}})
+    commit(root, parts, records=4)
     return root
 
 
@@ -33,7 +35,7 @@ def test_the_list_has_rows_hours_and_what_was_set_aside(run, tables):
     code, out, _ = run("store list tables")
     assert code == 0
     assert [line.split()[:3] for line in out.splitlines()[1:4]] == [
-        ["quarantine", "1", "1"], ["rates", "3", "2"], ["samples", "3", "3"],
+        ["quarantine", "1", "1"], ["samples", "3", "3"], ["streams", "3", "2"],
     ]  # fmt: skip
     assert "4 taken in, 1 set aside" in out
     assert "1 not JSON" in out
@@ -53,16 +55,16 @@ def test_the_list_as_json(run, tables):
 
 
 def test_files_are_printed_one_to_a_line(run, tables):
-    code, out, _ = run("store files tables rates")
+    code, out, _ = run("store files tables streams")
     assert code == 0
     assert len(out.splitlines()) == 2
     assert all(line.endswith(".parquet") for line in out.splitlines())
 
 
 def test_a_table_is_exported(run, tables, tmp_path):
-    code, _, err = run("store export tables rates -o rates.csv")
-    assert (code, err) == (0, "wrote 3 rows to rates.csv\n")
-    assert len((tmp_path / "rates.csv").read_text().splitlines()) == 4
+    code, _, err = run("store export tables streams -o streams.csv")
+    assert (code, err) == (0, "wrote 3 rows to streams.csv\n")
+    assert len((tmp_path / "streams.csv").read_text().splitlines()) == 4
 
 
 def test_old_hours_go_and_a_dry_run_shows_which(run, tables):
@@ -76,7 +78,7 @@ def test_old_hours_go_and_a_dry_run_shows_which(run, tables):
     assert [(t["table"], t["parts"]) for t in answer["tables"]] == [("samples", 2)]
     assert "commit 2; the files it replaces go with the second commit from now" in err
     assert len(tasks_in(tables)) == 1
-    assert len(tasks_in(tables, "rates")) == 3
+    assert len(tasks_in(tables, "streams")) == 3
     code, out, _ = run("store list tables")
     assert "expired" in out
     code, out, _ = run("store expire tables --older-than 30d")
@@ -108,7 +110,7 @@ def test_what_was_merged_as_json(run, tables):
         ("store list .", 1, "error: .: is not a telemetry store: it has no commit"),
         ("store list hdfs://n/t", 1, "is not in a folder of this machine; Spark reads such"),
         ("store files tables trafic", 1, 'did you mean "traffic"?'),
-        ("store export tables rates -o rates.txt", 2, "cannot tell by its name"),
+        ("store export tables streams -o streams.txt", 2, "cannot tell by its name"),
         ("store expire tables --older-than month", 2, "--older-than takes a time such as 90s"),
         ("store expire tables --older-than 1d --raw-older-than 2d", 2, "cannot stay longer"),
         ("store expire tables --older-than 1d --dry-run --delete-now", 2, "deletes nothing"),

@@ -25,7 +25,7 @@ HOUR = "2026-01-01-00"
 def _one_file(root: Path, content: dict[str, Any]) -> dict[str, Any]:
     """As a version might be that holds each hour in one file, and counts in another fact."""
     rows = [{"task": 1}, {"task": 2}]
-    content["parts"]["rates"] = {HOUR: write_file(root, "rates", HOUR, rows, "migrated")}
+    content["parts"]["samples"] = {HOUR: write_file(root, "samples", HOUR, rows, "migrated")}
     content["facts"]["waiting"] = content["facts"].pop("pending")
     return content
 
@@ -38,8 +38,8 @@ def _renamed(root: Path, content: dict[str, Any]) -> dict[str, Any]:
 def root(tmp_path: Path) -> Path:
     """A store of version 1."""
     root = tmp_path / "tables"
-    path = write_part(root, "rates", HOUR, [{"task": 1}, {"task": 2}], "1", files=2)
-    commit(root, {"rates": {HOUR: path}}, pending=["x"])
+    path = write_part(root, "samples", HOUR, [{"task": 1}, {"task": 2}], "1", files=2)
+    commit(root, {"samples": {HOUR: path}}, pending=["x"])
     return root
 
 
@@ -68,7 +68,7 @@ def test_a_store_of_today_needs_nothing(root):
 def test_an_older_store_is_refused_with_the_command(root, version_three):
     said = rf"is version {version_three - 2} of penstock/telemetry-store, and this Penstock reads "
     told = rf"{said}version {version_three}; penstock store migrate {root} makes it one"
-    for read in (lambda: read_table(root, "rates"), lambda: local_manifest(root)):
+    for read in (lambda: read_table(root, "samples"), lambda: local_manifest(root)):
         with pytest.raises(InputError, match=told):
             read()
 
@@ -81,11 +81,11 @@ def test_the_command_takes_every_step_in_one_commit(root, version_three, capsys)
     newest = LocalStore(root).manifest()
     assert newest.number == 2
     assert newest.facts == {"waiting": ["x"], "version_three": "tables"}
-    assert tasks_in(root, "rates") == [(HOUR, 1), (HOUR, 2)]
+    assert tasks_in(root, "samples") == [(HOUR, 1), (HOUR, 2)]
     # Commits of the version before are still cleaned up after.
     for _ in range(3):
         commit(root, {})
-    assert not (root / "rates" / "part=1").exists()
+    assert not (root / "samples" / "part=1").exists()
     assert run("store", "migrate", str(root)) == 0
     assert "which is today's" in capsys.readouterr().err
 
@@ -99,8 +99,8 @@ def test_a_reader_of_the_older_version_is_not_disturbed(root, monkeypatch):
         migrate_store(root)
         for _ in range(4):
             commit(root, {})
-        assert store.read("rates").num_rows == 2
-        assert "part=1" in str(store.files("rates")[0])
+        assert store.read("samples").num_rows == 2
+        assert "part=1" in str(store.files("samples")[0])
 
 
 def test_a_step_that_fails_leaves_the_store_as_it_was(root, version_three, monkeypatch):

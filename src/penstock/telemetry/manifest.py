@@ -73,6 +73,8 @@ def manifest_of(data: bytes, name: str) -> Manifest:
 def content_of(data: bytes, name: str) -> dict[str, Any]:
     """The fields of a commit of this version or an older one."""
     try:
+        if not isinstance(json.loads(data.decode()), dict):
+            raise broken(name)
         content = as_mapping(FORMAT.as_current(document_of(json.loads(data.decode()), name)).value)
     except (ValueError, TypeError):
         raise broken(name) from None

@@ -13,7 +13,6 @@ from penstock.telemetry.schemas import RATES
 from penstock.telemetry.slots.counts import STATUSES
 from penstock.telemetry.slots.sums import BLOCK_WINDOWS
 from penstock.telemetry.slots.traffic import DISTANCES, LEVELS
-
 from penstock_bench.benchmarks.duckdb_checks import is_sound, reason_of
 
 USED, WARM_UP, _, UNKNOWN = STATUSES
