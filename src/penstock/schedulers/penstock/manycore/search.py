@@ -43,10 +43,12 @@ _CORRECTIONS = 6
 _FACTORS = (1.1, 1.25, 1.5, 2.0, 0.9)
 _GOOD_ENOUGH = 0.99
 #: Below this part of the scale of their counts, instances are packed onto machines with more care.
-_PACKED_WELL = 0.97
+_PACKED_WELL = 0.99
 #: Memory of every machine left for what packing wastes, over that of a mean instance; more is
 #: left while packing leaves instances out.
 _WASTE = (0.0, 0.25, 0.5, 1.0)
+#: How often the least that is enough is then halved.
+_HALVINGS = 2
 #: Fillings of machines, a small programme each, after which nothing more is packed with such care.
 _FILLINGS = 500
 #: Steps of moving instances times groups and machines: of one plan, and of all other trials.
@@ -110,8 +112,6 @@ class ManyCoreSearch:
         self.fillings = 0
         #: Steps of moving instances so far, times groups and machines.
         self.worked = 0
-        #: The scale of the counts before: with more memory left alone no plan carries more.
-        self.at_most = np.inf
         #: Whether memory was short when machines were filled.
         self.is_tight = False
         #: Whether instances that were dealt evenly had room.
@@ -125,35 +125,60 @@ class ManyCoreSearch:
     def run(self) -> None:
         """Search; every better plan is told as it comes."""
         best: FirstPlan | None = None
+        at_most, too_little = np.inf, None
         for waste in _WASTE:
-            first = self._first_plan(waste, best)
+            first = self._first_plan(waste, best, at_most)
             if first is None:
                 break
-            if best is None or first.plan.scale > best.plan.scale:
-                best = first
-            if best.quality >= _PACKED_WELL or not first.is_tight or self._is_stopped():
+            best = first if best is None or first.plan.scale > best.plan.scale else best
+            if first.quality >= _PACKED_WELL or not first.is_tight or self._is_stopped():
+                if too_little is not None:
+                    best = self._with_less_waste(best, too_little, waste, at_most)
                 break
+            too_little, at_most = waste, first.scale
         # Where instances had no room the counts are too many for the machines' memory.
         if best is not None and best.is_legal:
             self._refine(best)
 
-    def _first_plan(self, waste: float, best: FirstPlan | None) -> FirstPlan | None:
-        """A plan that leaves this much memory; ``None`` where none is better than the best."""
+    def _with_less_waste(
+        self, best: FirstPlan, too_little: float, enough: float, at_most: float
+    ) -> FirstPlan:
+        """The best plan for memory left alone between what was too little and what was enough."""
+        for _ in range(_HALVINGS):
+            middle = 0.5 * (too_little + enough)
+            first = self._first_plan(middle, best, at_most)
+            if first is None or self._is_stopped():
+                break
+            best = first if first.plan.scale > best.plan.scale else best
+            if first.quality >= _PACKED_WELL:
+                enough = middle
+            else:
+                too_little, at_most = middle, first.scale
+        return best
+
+    def _first_plan(self, waste: float, best: FirstPlan | None, at_most: float) -> FirstPlan | None:
+        """A plan that leaves this much memory; ``None`` where none is better than the best.
+
+        With less memory left alone counts were for the scale ``at_most``; no plan carries more.
+        """
         self.counts.begin(waste * float(self.costs.memory_mb.mean()))
-        # With more memory left alone no plan carries more.
-        chosen = self.counts.run(self.at_most)
+        chosen = self.counts.run(at_most)
         if chosen is None or (best is not None and chosen[0] <= best.plan.scale):
             return None
-        self.at_most, options, solution = chosen
-        scale = self.at_most
+        scale, options, solution = chosen
         self.is_tight = bool((solution.memory_price > 0).any())
         plan: EvaluatedPlan | None = None
+        machines: Machines | None = None
         for spare in _SPARE if self.costs.weighs.any() else _SPARE[:1]:
             self.spare = spare
-            plan = self._better(plan, self._place(options, solution, scale))
+            machines = self._place(options, solution, scale)
+            plan = self._better(plan, machines)
             if plan.scale >= scale * _GOOD_ENOUGH or self.is_tight:
                 break
         assert plan is not None
+        assert machines is not None
+        if plan.scale < scale * _PACKED_WELL and self.is_tight and self.is_legal:
+            plan = self._better(plan, recounted(machines, self.counts.options, scale))
         if plan.scale < scale * _PACKED_WELL and self.fillings < _FILLINGS:
             plan = self._better(plan, self._packed(options, solution, scale))
         return FirstPlan(plan, options, scale, self.is_tight, self.is_legal)
@@ -241,7 +266,7 @@ class ManyCoreSearch:
         """Instances packed onto the machines of their types; what has no room ends."""
         groups, by_type = self._groups(options, solution)
         count = pack(groups, by_type, scale, self._count_filling)
-        return recounted(Machines(groups, count), self.counts.options)
+        return recounted(Machines(groups, count), self.counts.options, scale)
 
     def _by_parts(self, solution: TypeSolution, parts: FloatMatrix, scale: float) -> TypeSolution:
         """The solution with parts and instances of components with shares by :mod:`.parts`."""
