@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.builders import cluster, place, profile, topology
 
@@ -60,6 +60,31 @@ def test_streams_of_one_machine_share_its_points(seed):
         z = rng.dirichlet(np.ones(size) * rng.uniform(0.1, 2.0)) * rng.uniform(0.0, 1.0)
         kept = sum(k * z[a] * z[b] for k, (a, b) in zip(worth, ends, strict=True))
         assert kept <= float(mu**2 @ z) + 1e-9
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_no_placement_carries_more_than_the_bound(seed):
+    """Diamonds with keyed and shuffled inputs, few keys, crossings and cards; random placements."""
+    rng = np.random.default_rng(seed)
+    keyed = {"grouping": Grouping.FIELDS, "keys": int(rng.integers(1, 6)), "key_skew": 1.0}
+    sizes = rng.integers(1, 2000, 4).astype(float)
+    streams = {
+        "a>b": {"tuple_bytes": sizes[0]},
+        "a>c": {"tuple_bytes": sizes[1], "grouping": Grouping.LOCAL_OR_SHUFFLE},
+        "b>d": {"tuple_bytes": sizes[2], "selectivity": float(rng.uniform(0.1, 2.0)), **keyed},
+        "c>d": {"tuple_bytes": sizes[3]},
+    }
+    every = {"cpu_points": 100.0, "core_points": 50.0, "nic_mbps": float(10 ** rng.uniform(-1, 1))}
+    cost = dict(zip("abcd", (10.0 ** rng.uniform(-2, 0, 4)).tolist(), strict=True))
+    costs = profile(**cost, e_remote=float(rng.uniform(0.0, 0.5)))
+    problem = build(topology("a>b>d a>c>d", streams=streams), cluster(M1=3, every=every), costs)
+    bound = upper_bound(problem).scale
+    for machines in (1, 2, 3):
+        on = [
+            f"{c} M1-{m + 1}" for c in "abcd" for m in rng.integers(0, machines, rng.integers(1, 5))
+        ]
+        assert capacity(problem, place(problem, *on)).scale <= bound * (1.0 + 1e-9)
 
 
 def test_streams_divided_in_two_ways_cost_their_target_what_crosses_too():

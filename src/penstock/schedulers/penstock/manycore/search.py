@@ -53,6 +53,8 @@ _HALVINGS = 2
 _FILLINGS = 500
 #: Steps of moving instances times groups and machines: of one plan, and of all other trials.
 _WORK, _TRIAL_WORK = 1.5e7, 1e8
+#: What it takes to fit shares to what moves, in such steps: always, and for each possible part.
+_FIT_WORK, _FIT_WORK_EACH = 400_000, 500
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,17 @@ class FirstPlan:
         return self.plan.scale / self.scale
 
 
+def wanted_parts(problem: Problem, bound: Bound) -> FloatMatrix | None:
+    """The part of each component for each machine, (C, M); ``None`` where any division will do."""
+    if not can_matter(problem):
+        return None
+    programme = PartsProgramme.before_instances(problem)
+    even = programme.even_parts()
+    if not programme.movement_binds(even, bound.scale):
+        return None
+    return programme.within_slots(programme.improved(even))
+
+
 class ManyCoreSearch:
     """Plans one problem."""
 
@@ -91,20 +104,19 @@ class ManyCoreSearch:
         budget: Budget,
         on_plan: Callable[[Placement], None] = lambda _plan: None,
         *,
+        parts: FloatMatrix | None = None,
         weighted: bool = False,
     ) -> None:
+        """``parts`` are the :func:`wanted_parts` of the problem."""
         self.problem, self.bound, self.budget = problem, bound, budget
         #: Told every plan that is better than the one before.
         self.on_plan = on_plan
         #: Who should be where for the sake of what moves, shape (C, M), where that matters.
-        self.parts: FloatMatrix | None = None
-        parts = np.zeros((len(problem.components), len(problem.cluster.machines)))
-        if can_matter(problem):
-            programme = PartsProgramme.before_instances(problem)
-            parts = programme.even_parts()
-            if programme.movement_binds(parts, bound.scale):
-                self.parts = parts = programme.within_slots(programme.improved(parts))
-        self.costs = Costs.of(problem, parts, weighted=weighted)
+        self.parts = parts
+        even = np.zeros((len(problem.components), len(problem.cluster.machines)))
+        if parts is None and can_matter(problem):
+            even = PartsProgramme.before_instances(problem).even_parts()
+        self.costs = Costs.of(problem, even if parts is None else parts, weighted=weighted)
         self.counts = CountSearch(self.costs, bound, budget)
         #: Instances of components with shares over those that full threads would take.
         self.spare = 1.0
@@ -135,6 +147,8 @@ class ManyCoreSearch:
                 if too_little is not None:
                     best = self._with_less_waste(best, too_little, waste, at_most)
                 break
+            if first.scale > at_most * (1.0 - CLOSE):
+                break  # memory left alone makes no difference to the counts
             too_little, at_most = waste, first.scale
         # Where instances had no room the counts are too many for the machines' memory.
         if best is not None and best.is_legal:
@@ -179,7 +193,9 @@ class ManyCoreSearch:
         assert machines is not None
         if plan.scale < scale * _PACKED_WELL and self.is_tight and self.is_legal:
             plan = self._better(plan, recounted(machines, self.counts.options, scale))
-        if plan.scale < scale * _PACKED_WELL and self.fillings < _FILLINGS:
+        # Packing does not see what moves: with that it helps only where memory is short.
+        may_pack = self.fillings < _FILLINGS and (self.parts is None or self.is_tight)
+        if plan.scale < scale * _PACKED_WELL and may_pack:
             plan = self._better(plan, self._packed(options, solution, scale))
         return FirstPlan(plan, options, scale, self.is_tight, self.is_legal)
 
@@ -237,6 +253,8 @@ class ManyCoreSearch:
     def _with_shares(self, machines: Machines, costs: Costs) -> EvaluatedPlan:
         placement = machines.placement()
         if costs.weighs.any():
+            if can_matter(self.problem):
+                self.worked += _FIT_WORK + _FIT_WORK_EACH * costs.e_on.size
             placement = fit_shares(costs, placement) or placement
         if violations(self.problem, placement):
             return EvaluatedPlan(placement, 0.0)
