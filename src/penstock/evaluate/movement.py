@@ -364,8 +364,8 @@ class _Rows:
         body.resize((height, self.columns))
         scale = sparse.lil_array(base.matrix[:, [-1]])
         scale.resize((height, 1))
-        for row, flow in self.whole_streams:
-            scale[row, 0] = flow
+        for whole, flow in self.whole_streams:
+            scale[whole, 0] = flow
         row, column, value = (
             np.concatenate(part) if part else np.zeros(0)
             for part in (self.entries.row, self.entries.column, self.entries.value)
