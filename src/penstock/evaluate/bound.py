@@ -12,7 +12,7 @@ whatever its counts, places and shares, is a solution of it:
 - at least one instance of each component, at most its ``max_instances``.
 
 - one key goes to one instance: what the hottest key of a component brings fits its fastest thread
-  (:class:`HottestKey`);
+  and widest card (:mod:`.hot_keys`);
 - what cannot stay on a machine crosses, which costs CPU and goes through network cards
   (:mod:`.movement`). Those rows hold for plans of at least the scale R they are made for, so the
   bound is the larger of R and the programme's value, for the R that makes it least.
@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from penstock.evaluate.division import key_weights
+from penstock.evaluate.hot_keys import HottestKey, hottest_keys
 from penstock.evaluate.rates import visit_ratios
 from penstock.model.arrays import FloatVector, IntVector
 from penstock.model.problem import Problem
@@ -44,19 +44,6 @@ KIND_HOTTEST_KEY = "the hottest key, which one thread must take"
 #: may gain next to nothing before it ends.
 _ROUNDS, _IDLE_ROUNDS, _NEAR = 20, 3, 1e-3
 _CLOSE = 1e-4
-#: Rounding must not leave a plan above the bound.
-_JUST_ABOVE = 1.0 + 1e-12
-
-
-@dataclass(frozen=True, slots=True)
-class HottestKey:
-    """A key whose tuples one instance must take, however many instances there are."""
-
-    component: int
-    #: Part of the component's input that has this key.
-    part: float
-    #: The scale at which it fills the fastest thread there is.
-    scale: float
 
 
 @dataclass(frozen=True)
@@ -112,16 +99,6 @@ def upper_bound(problem: Problem) -> Bound:
     return _limited_by_key(bound, hottest)
 
 
-def hottest_key_in_words(problem: Problem, key: HottestKey) -> str:
-    """What a key that limits every plan means, and what helps."""
-    rate = key.scale * float(problem.demand.sum())
-    return (
-        f"the hottest key of {problem.labels[key.component]} brings {100 * key.part:.2g} % of its "
-        f"input to one instance and fills the fastest thread at {rate:,.0f} tuples/s; more "
-        "instances or machines do not help: split the key, or aggregate before it"
-    )
-
-
 def _limited_by_key(bound: Bound, hottest: HottestKey) -> Bound:
     """The bound where a key binds before machines do: no machine of any type would help."""
     part = hottest.scale / bound.scale
@@ -137,28 +114,6 @@ def _limited_by_key(bound: Bound, hottest: HottestKey) -> Bound:
         ideal_instances=bound.ideal_instances * part,
         hottest_key=hottest,
     )
-
-
-def hottest_keys(problem: Problem) -> list[HottestKey]:
-    """The hottest key of each component with keyed streams, and the scale it allows.
-
-    The cost model sends the keys of one rank in all streams to the same instance.
-    """
-    hot = np.zeros(len(problem.components))
-    for stream in problem.streams:
-        if stream.grouping.is_keyed and stream.keys:
-            flow = problem.visits[stream.source] * stream.selectivity
-            hot[stream.target] += flow * key_weights(stream.keys, stream.key_skew)[0]
-    there = problem.cluster.machines_per_type > 0
-    room = np.maximum(problem.instance_points - problem.met, 0.0)
-    found = []
-    for c in np.flatnonzero(hot > 0).tolist():
-        e = problem.e[c][there]
-        if (e > 0).all():
-            fastest = float((room[c][there] / e).max())
-            part = float(hot[c] / problem.visits[c])
-            found.append(HottestKey(c, part, fastest / float(hot[c]) * _JUST_ABOVE))
-    return found
 
 
 def _with_movement(problem: Problem, programme: Programme, bound: Bound) -> Bound:

@@ -160,6 +160,10 @@ class _Rows:
         self.right: list[float] = []
         self.local_streams: list[_LocalStream] = []
         self.upper: list[float] = []
+        #: Of components whose streams are divided unalike: the rows of what arrives on each type.
+        self.arrival_rows: dict[int, IntVector] = {}
+        #: Rows in which all of a stream arrives, and its tuples/s at scale 1.
+        self.whole_streams: list[tuple[int, float]] = []
         #: How the streams into each component are divided.
         self.inputs: dict[int, list[tuple[Grouping, int, float]]] = {}
         for s in problem.streams:
@@ -188,10 +192,10 @@ class _Rows:
             return
         alike = self._divided_alike(b)
         into = flow / float(problem.visits[b]) if alike else 1.0
-        stay = self.columns + np.arange(len(self.types))
-        self.columns += len(self.types)
-        self.upper += [flow] * len(self.types)
+        stay = self._new_columns(flow)
         x_a, x_b = self.pair[a, self.types], self.pair[b, self.types]
+        if not alike:
+            x_b = self._arrivals(b, x_b, flow)
         self._limit(stay, [(x_a, stream.selectivity)])
         self._limit(stay, [(x_b, into)])
         if not stream.grouping.is_local:
@@ -205,7 +209,35 @@ class _Rows:
                 from_b = (1.0 - alpha) ** 2 * into * most_a
                 self._limit(stay, [(x_a, from_a), (x_b, from_b)])
             self._remember(stream, stay, flow, alike=alike)
-        self._charge(stream, stay, x_a, x_b, into if alike else 0.0)
+        self._charge(stream, stay, x_a, x_b, into)
+
+    def _new_columns(self, flow: float) -> IntVector:
+        """A column per type for a part of a stream."""
+        columns = self.columns + np.arange(len(self.types))
+        self.columns += len(self.types)
+        self.upper += [flow] * len(self.types)
+        return columns
+
+    def _arrivals(self, b: int, x_b: IntVector, flow: float) -> IntVector:
+        """Columns for what of one of several streams arrives on each type, -1 where b cannot run.
+
+        Together the streams bring what b takes in there, and each brings all it has.
+        """
+        if b not in self.arrival_rows:
+            self.arrival_rows[b] = self.height + len(self.right) + np.arange(len(self.types))
+            self.right += [0.0] * len(self.types)
+            there = x_b >= 0
+            ones = np.ones(int(there.sum()))
+            self.entries.put(self.arrival_rows[b][there], x_b[there], -ones)
+        columns = np.where(x_b >= 0, self._new_columns(flow), -1)
+        there = columns >= 0
+        ones = np.ones(int(there.sum()))
+        self.entries.put(self.arrival_rows[b][there], columns[there], ones)
+        row = self.height + len(self.right)
+        self.right.append(0.0)
+        self.entries.put(np.full(int(there.sum()), row), columns[there], -ones)
+        self.whole_streams.append((row, flow))
+        return columns
 
     def _remember(self, stream: FlatStream, stay: IntVector, flow: float, *, alike: bool) -> None:
         """For the rows in which all streams share a machine."""
@@ -215,9 +247,7 @@ class _Rows:
         work = e[a] * float(problem.visits[a]) * e[b] * arriving * self.scale
         if not (np.isfinite(work) & (work > 0)).all():
             return
-        points = problem.e_remote[a, self.types]
-        if alike:
-            points = points + problem.e_remote[b, self.types]
+        points = problem.e_remote[a, self.types] + problem.e_remote[b, self.types]
         most = flow * self.room**2 / work
         self.local_streams.append(_LocalStream(a, b, stay, most, stream.tuple_bytes, points))
 
@@ -311,14 +341,15 @@ class _Rows:
     def _charge(
         self, stream: FlatStream, stay: IntVector, x_a: IntVector, x_b: IntVector, into: float
     ) -> None:
-        """CPU and card of what is not kept; at the target only where its part is known."""
+        """CPU and card of what is not kept, at both ends."""
         remote = self.problem.e_remote[:, self.types]
         cpu = self.base.cpu_rows.start + self.types
         size = stream.tuple_bytes
         out_rows, in_rows = self.nic_rows
-        ends = [(x_a, stream.selectivity, remote[stream.source], out_rows)]
-        if into > 0:
-            ends.append((x_b, into, remote[stream.target], in_rows))
+        ends = [
+            (x_a, stream.selectivity, remote[stream.source], out_rows),
+            (x_b, into, remote[stream.target], in_rows),
+        ]
         for column, factor, points, card in ends:
             for rows, cost in ((cpu, points), (card, np.full(len(stay), size))):
                 there = (rows >= 0) & (cost > 0)
@@ -331,8 +362,10 @@ class _Rows:
         height = self.height + len(self.right)
         body = sparse.csr_array(base.matrix[:, :-1])
         body.resize((height, self.columns))
-        scale = sparse.csr_array(base.matrix[:, [-1]])
+        scale = sparse.lil_array(base.matrix[:, [-1]])
         scale.resize((height, 1))
+        for whole, flow in self.whole_streams:
+            scale[whole, 0] = flow
         row, column, value = (
             np.concatenate(part) if part else np.zeros(0)
             for part in (self.entries.row, self.entries.column, self.entries.value)

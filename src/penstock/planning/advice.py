@@ -13,8 +13,9 @@ import numpy as np
 
 from penstock.errors import InputError
 from penstock.evaluate.assess import assess
-from penstock.evaluate.bound import hottest_key_in_words, upper_bound
+from penstock.evaluate.bound import upper_bound
 from penstock.evaluate.capacity import capacity
+from penstock.evaluate.hot_keys import hottest_key_in_words
 from penstock.model.cluster import Machine
 from penstock.model.plan import Plan
 from penstock.model.problem import Problem

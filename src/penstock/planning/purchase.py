@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from penstock.evaluate.assess import assess
-from penstock.evaluate.bound import HottestKey, upper_bound
+from penstock.evaluate.bound import upper_bound
+from penstock.evaluate.hot_keys import HottestKey
 from penstock.model.cluster import MachineType
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem

@@ -9,8 +9,9 @@ from dataclasses import replace
 import numpy as np
 
 from penstock.evaluate.assess import Assessment
-from penstock.evaluate.bound import Bound, hottest_key_in_words, upper_bound
+from penstock.evaluate.bound import Bound, upper_bound
 from penstock.evaluate.capacity import capacity
+from penstock.evaluate.hot_keys import hottest_key_in_words
 from penstock.evaluate.predict import OPTIMAL_WITHIN, RATE_ASKED_FOR, predict
 from penstock.evaluate.terms import term_violations
 from penstock.model.outcome import RATE, Outcome, Shortfall

@@ -2,6 +2,7 @@
 skewed keys, and memory, slots, network cards or crossings that bind.
 
 A problem is drawn from a seed, so that any number of others like those of the suite can be tried:
+``penstock bench realistic --seed 1``, or one of them
 ``real_problem(ProblemSetting(machines=60, skew=1.0), seed=1234)``.
 """
 
@@ -27,6 +28,8 @@ from penstock_bench.benchmarks.suite import FigureTable
 _CORES = (4, 8, 16, 32, 64)
 _MB_PER_CORE = 4096.0
 _WORKER_MB = 400.0
+#: Seeds of other problems than the suite's own are apart by this much.
+_OTHERS_FROM = 1000
 
 
 @dataclass(frozen=True)
@@ -192,6 +195,13 @@ CASES: dict[str, tuple[ProblemSetting, int]] = {
 }
 
 
+def realistic_problem(name: str, seed: int | None, *, weighted: bool) -> Problem:
+    """The suite's own problem, or with a seed another one with the same setting."""
+    setting, own = CASES[name]
+    drawn = own if seed is None else _OTHERS_FROM * (seed + 1) + own
+    return real_problem(replace(setting, weighted=weighted), drawn)
+
+
 @dataclass(frozen=True)
 class Answer:
     """A plan for one of the cases, beside what it is held against."""
@@ -206,9 +216,8 @@ class Answer:
 
 
 @lru_cache(maxsize=64)
-def _answer(case: str, *, weighted: bool) -> Answer:
-    setting, seed = CASES[case]
-    problem = real_problem(replace(setting, weighted=weighted), seed)
+def _answer(case: str, seed: int | None, *, weighted: bool) -> Answer:
+    problem = realistic_problem(case, seed, weighted=weighted)
     wall, cpu = time.perf_counter(), time.process_time()
     planned = app.plan(problem, "penstock")
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
@@ -218,40 +227,42 @@ def _answer(case: str, *, weighted: bool) -> Answer:
     return Answer(facts.scale or 0.0, gap, key_binds, cpu, wall)
 
 
-def gap_percent(repeats: int, weighted: bool, key_binds: bool) -> Iterator[float]:
+def gap_percent(
+    repeats: int, weighted: bool, key_binds: bool, seed: int | None = None
+) -> Iterator[float]:
     """Gap to the bound of every case in which a key binds, or in which none does."""
     del repeats  # plans are the same every time
     for case in CASES:
-        found = _answer(case, weighted=weighted)
+        found = _answer(case, seed, weighted=weighted)
         if found.key_binds == key_binds:
             yield 100.0 * found.gap
 
 
-def cpu_seconds(repeats: int) -> Iterator[float]:
+def cpu_seconds(repeats: int, seed: int | None = None) -> Iterator[float]:
     """CPU time to plan, others' plans and the bound included."""
     del repeats
     for case in CASES:
         for weighted in (False, True):
-            yield _answer(case, weighted=weighted).cpu_seconds
+            yield _answer(case, seed, weighted=weighted).cpu_seconds
 
 
-def others_ahead_percent(repeats: int, weighted: bool) -> Iterator[float]:
+def others_ahead_percent(repeats: int, weighted: bool, seed: int | None = None) -> Iterator[float]:
     """How far the best other scheduler is ahead of ours, of those that place everything."""
     del repeats
-    for case, (setting, seed) in CASES.items():
-        problem = real_problem(replace(setting, weighted=weighted), seed)
+    for case in CASES:
+        problem = realistic_problem(case, seed, weighted=weighted)
         names = [n for n, r in schedulers.registered().items() if r.scheduler and n != "penstock"]
         rows = app.compare(problem, names, budget=lambda: Budget(seconds=30)).rows
         legal = [r.facts for r in rows if not (r.facts.violations or r.facts.shortfalls)]
         best = max((f.scale for f in legal if f.scale is not None), default=0.0)
-        yield 100.0 * (best / max(_answer(case, weighted=weighted).rate, 1e-300) - 1.0)
+        yield 100.0 * (best / max(_answer(case, seed, weighted=weighted).rate, 1e-300) - 1.0)
 
 
-def case_by_case() -> FigureTable:
+def case_by_case(seed: int | None = None) -> FigureTable:
     """Gaps and seconds of every case, with plain shuffle and with shares."""
     rows = []
     for case in CASES:
-        plain, shared = _answer(case, weighted=False), _answer(case, weighted=True)
+        plain, shared = _answer(case, seed, weighted=False), _answer(case, seed, weighted=True)
         rows.append(
             [
                 case,

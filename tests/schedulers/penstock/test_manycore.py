@@ -16,7 +16,11 @@ from penstock.evaluate.limits import violations
 from penstock.files.store import dumps
 from penstock.model.problem import Problem, build
 from penstock.model.topology import Grouping
+from penstock.schedulers.penstock import baselines
+from penstock.schedulers.penstock.manycore.costs import Costs
+from penstock.schedulers.penstock.manycore.options import Options
 from penstock.schedulers.penstock.manycore.sizes import instance_inputs, size_classes
+from penstock.schedulers.proportional import ProportionalScheduler
 from penstock_bench.benchmarks.realistic import ProblemSetting, real_problem
 
 CASE = Path(__file__).parents[2] / "fixtures" / "clickstream"
@@ -138,3 +142,39 @@ def test_a_plan_for_many_cores_is_judged_by_the_cost_model():
     assert planned.plan is not None
     judged = capacity(problem, planned.plan.placement).scale
     assert planned.facts.scale == pytest.approx(judged)
+
+
+def test_a_scheduler_that_refuses_a_large_problem_is_done_without(monkeypatch):
+    refuses = (ProportionalScheduler(most_instances=1),)
+    monkeypatch.setattr(baselines, "_DECIDE_COUNTS", refuses)
+    problem = real_problem(ProblemSetting(machines=20, cores=(4, 4)), seed=1)
+    assert app.plan(problem).plan is not None
+
+
+def test_counts_of_keyed_components_are_those_of_which_the_largest_fits():
+    """A million keys on 100 instances: the largest has some 3 % more than the mean.
+
+    A count from which the largest is too large by a hair fits nowhere, and the next one that was
+    offered had a quarter more instances.
+    """
+    keyed = {"grouping": Grouping.FIELDS, "keys": 1_000_000}
+    machines = cluster(M1=24, every={"cpu_points": 1600.0, "core_points": 100.0})
+    problem = build(topology("a>b", streams={"a>b": keyed}), machines, profile(a=0.01, b=1.0))
+    options = Options(Costs.of(problem, np.zeros((2, 24)), weighted=False))
+    for needed in range(80, 200, 10):
+        scale = needed * 100.0
+        fitting = [o.total for o in options.at(1, scale) if o.largest[0] * scale <= 100.0]
+        assert min(fitting) <= 1.08 * needed
+
+
+def test_instances_are_so_many_that_cards_can_take_them():
+    """A thread takes 100,000 tuples/s of b, so one is enough for 40,000, and a card 10,000.
+
+    In and out, 7/8 of 40,000 tuples/s cross: 3.5 cards, and 14 instances of a quarter of a card.
+    """
+    sizes = {"a>b": {"tuple_bytes": 1000.0}, "b>c": {"tuple_bytes": 1000.0}}
+    every = {"cpu_points": 800.0, "core_points": 100.0, "nic_mbps": 80.0}
+    costs = profile(a=0.01, b=0.001, c=0.01)
+    problem = build(topology("a>b>c", streams=sizes), cluster(M1=8, every=every), costs)
+    options = Options(Costs.of(problem, np.full((3, 8), 1 / 8), weighted=False))
+    assert options.at(1, 40_000.0)[0].total == 14

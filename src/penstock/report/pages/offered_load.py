@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from penstock.evaluate.assess import Assessment
-from penstock.evaluate.bound import hottest_key_in_words
+from penstock.evaluate.hot_keys import hottest_key_in_words
 from penstock.evaluate.overload import Overload
 from penstock.files.answer_formats import answer_head
 from penstock.model.problem import Problem

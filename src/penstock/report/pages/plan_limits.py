@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from penstock.evaluate.agreed import agreed_scale, held_back_by
-from penstock.evaluate.bound import hottest_key_in_words
+from penstock.evaluate.hot_keys import hottest_key_in_words
 from penstock.files.answer_formats import answer_head
 from penstock.planning.numbers import percent, rate
 from penstock.planning.standing import MachineStanding, Standing

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from penstock.evaluate.bound import hottest_key_in_words
+from penstock.evaluate.hot_keys import hottest_key_in_words
 from penstock.evaluate.predict import RATE_ASKED_FOR
 from penstock.model.profile import Origin
 from penstock.planning.contingencies.losses import loss_in_words, losses, without_room, worst_loss

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from penstock.errors import TooMuchWorkError
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
 from penstock.schedulers.a3 import A3Scheduler
@@ -54,6 +55,9 @@ def baseline_plans(
     ]:
         if budget.spent(0):
             return
-        placement = scheduler.solve(asked, budget, rng).placement
+        try:
+            placement = scheduler.solve(asked, budget, rng).placement
+        except TooMuchWorkError:
+            continue  # too large for that scheduler
         if placement is not None:
             yield placement

@@ -225,18 +225,19 @@ class _PlanSearch:
         """Machines of many cores, uneven keys, cards: counts by programmes, then machines."""
         # scipy's solvers take longer to load than most commands to run.
         from penstock.schedulers.penstock.manycore.one_slot import divided, has_one_slot_each
-        from penstock.schedulers.penstock.manycore.search import ManyCoreSearch
+        from penstock.schedulers.penstock.manycore.search import ManyCoreSearch, wanted_parts
 
         problem = self.problem
         if has_one_slot_each(problem):
             problem = divided(problem) or problem
         general_bound = self.general_bound if problem is self.problem else upper_bound(problem)
+        parts = wanted_parts(problem, general_bound)
         for weighted in (True, False) if self.problem.weighted else (False,):
             if self.best_scale >= self.bound * _CLOSE_ENOUGH:
                 return
             before = self.rounds
             search = ManyCoreSearch(
-                problem, general_bound, self.budget, self.offer, weighted=weighted
+                problem, general_bound, self.budget, self.offer, parts=parts, weighted=weighted
             )
             search.run()
             self.rounds = before + search.rounds

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from penstock.evaluate.division import hottest_buckets
+from penstock.evaluate.division import hottest_buckets, key_weights
 from penstock.model.arrays import FloatVector, IntVector
 from penstock.model.problem import UNLIMITED
 from penstock.schedulers.penstock.aggregate import cannot_divide
@@ -20,10 +20,12 @@ from penstock.schedulers.penstock.manycore.sizes import SizeClasses, size_classe
 _FINER = (1.0, 1.25, 1.6, 2.2)
 #: Numbers of instances nearer to each other than this are as good as one.
 _APART = 1.06
+#: Part of a machine's card that one instance may take: more is hard to place beside others.
+_CARD_PART = 0.25
 #: Keys looked at one by one when the largest instance is estimated; the others are spread evenly.
 _HOTTEST = 4096
-#: Numbers of instances for which it is estimated.
-_ESTIMATES = 400
+#: Numbers of instances for which it is estimated, and how many of those are then worked out.
+_ESTIMATES, _CHECKED = 400, 4
 
 
 class Options:
@@ -73,27 +75,49 @@ class Options:
         rates = self.thread_rate[c][self.thread_rate[c] > 0]
         if not len(rates) or problem.visits[c] <= 0:
             return [self.classes(c, 1)]
-        wanted = [n * finer for n in problem.visits[c] * scale / rates for finer in _FINER]
+        least, most = self._least_for_cards(c, scale), int(self.most[c])
+        # Exactly so many as fit are always tried, others where they are apart from these.
+        exact = self._fitting(c, scale, rates) if c in self._estimates else []
+        full = problem.visits[c] * scale / rates
+        others = [n * finer for n in (*full, *exact[:1]) for finer in _FINER]
+        if exact:
+            others = [n for n in others if n >= exact[0]]
         if c in self._estimates:
             counts, largest = self._estimates[c]
-            fitting = counts[largest * scale <= rates.max() * (1.0 - 1e-9)]
-            if len(fitting):
-                wanted = [n for n in wanted if n >= fitting[0]]
-                wanted += [fitting[0] * finer for finer in _FINER]
-            wanted.append(float(counts[largest.argmin()]))
-        numbers: list[int] = []
-        most = int(self.most[c])
-        for n in sorted(min(max(int(np.ceil(n - 1e-9)), 1), most) for n in wanted):
-            if not numbers or n > numbers[-1] * _APART or (n > numbers[-1] and n < 20):
+            others.append(float(counts[largest.argmin()]))
+        numbers = [n for n in exact if least <= n <= most]
+        for n in sorted(min(max(int(np.ceil(n - 1e-9)), least), most) for n in others):
+            if all(abs(n - own) >= (_APART - 1.0) * min(n, own) or n < 20 for own in numbers):
                 numbers.append(n)
-        return [self.classes(c, n) for n in numbers]
+        return [self.classes(c, n) for n in sorted(set(numbers))]
+
+    def _fitting(self, c: int, scale: float, rates: FloatVector) -> list[int]:
+        """For each type the fewest instances of which the largest fits its thread."""
+        counts, estimates = self._estimates[c]
+        found = []
+        for rate in np.unique(rates).tolist():
+            about = counts[estimates * scale <= rate * (1.0 - 1e-9)].tolist()
+            for n in about[:_CHECKED]:
+                if float(self.classes(c, n).largest[0]) * scale <= rate * (1.0 - 1e-9):
+                    found.append(int(n))
+                    break
+        return sorted(set(found))
+
+    def _least_for_cards(self, c: int, scale: float) -> int:
+        """So many that each leaves room on its machine's card for others."""
+        costs = self.costs
+        bytes_per_s = max(costs.bytes_out[c], costs.bytes_in[c]) * self.problem.visits[c] * scale
+        card = float(costs.nic[self.thread_rate[c] > 0].max(initial=0.0))
+        if bytes_per_s <= 0 or card <= 0:
+            return 1
+        return max(int(np.ceil(bytes_per_s / (_CARD_PART * card) - 1e-9)), 1)
 
     def _estimate(self, c: int) -> tuple[IntVector, FloatVector]:
         """Numbers of instances, and the largest instance's tuples/s with each, about."""
         problem = self.problem
         counts = np.unique(np.geomspace(1, self.most[c], _ESTIMATES).astype(np.int64))
         head: list[tuple[np.ndarray, FloatVector]] = []
-        even = float(problem.spout_rate[c])
+        even, squares = float(problem.spout_rate[c]), 0.0
         for stream in problem.streams:
             if stream.target != c:
                 continue
@@ -104,13 +128,19 @@ class Options:
             hashes, weights = hottest_buckets(stream.keys, stream.key_skew, _HOTTEST)
             head.append((hashes, flow * weights))
             even += flow * (1.0 - float(weights.sum()))
+            squares += flow**2 * float(
+                (key_weights(stream.keys, stream.key_skew)[_HOTTEST:] ** 2).sum()
+            )
         largest = np.empty(len(counts))
         for i, n in enumerate(counts.tolist()):
             inputs = np.full(n, even / n)
             for hashes, weights in head:
                 bucket = (hashes % np.uint64(n)).view(np.int64)
                 inputs += np.bincount(bucket, weights, minlength=n)
-            largest[i] = inputs.max()
+            # The other keys spread by chance: of k buckets the largest is this far off the mean.
+            deviation, most = np.sqrt(squares / n), float(inputs.max())
+            near = int((inputs >= most - deviation).sum())
+            largest[i] = most + deviation * np.sqrt(2.0 * np.log(near))
         return counts, largest
 
 

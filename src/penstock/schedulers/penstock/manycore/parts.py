@@ -25,7 +25,8 @@ from penstock.model.arrays import BoolMatrix, BoolVector, FloatMatrix, FloatVect
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
 
-_STEPS = 40
+#: Steps, fewer where a programme has more possible parts than these.
+_STEPS, _LEAST_STEPS, _STEP_PAIRS = 40, 12, 120_000
 #: How far a part may move at once, first and last, and how that changes with a good and a bad step.
 _TRUST, _LEAST_TRUST = 0.3, 1e-3
 _FARTHER, _NEARER = 1.5, 1.0 / 3.0
@@ -132,7 +133,9 @@ class PartsProgramme:
     def improved(self, parts: FloatMatrix) -> FloatMatrix:
         """Parts with which the fullest machine is emptier, shape (C, M)."""
         trust, least = _TRUST, self.fill(parts)
-        for _ in range(_STEPS):
+        pairs = int((self.may_run & self.moves[:, None]).sum())
+        most = min(max(_STEP_PAIRS // max(pairs, 1), _LEAST_STEPS), _STEPS)
+        for _ in range(most):
             moved = self._step(parts, trust)
             fill = np.inf if moved is None else self.fill(moved)
             if moved is not None and fill < least:

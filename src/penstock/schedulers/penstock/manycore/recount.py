@@ -19,22 +19,27 @@ from penstock.schedulers.penstock.manycore.options import Options
 _BETTER = 1.0 + 1e-6
 _ROUNDING_MB = 1e-6
 _MOST_STEPS = 3000
+#: Part of the scale that an instance must carry where it is put.
+_NEAR = 0.99
 
 
-def recounted(machines: Machines, options: Options) -> Machines:
-    """The plan with other numbers of instances of the components that may have them."""
-    _add_missing(machines)
-    return _Recount(machines, options).run()
+def recounted(machines: Machines, options: Options, scale: float) -> Machines:
+    """The plan with other numbers of instances of the components that may have them.
+
+    Counts were chosen for ``scale``: a thread on which that is far off is no place for an instance.
+    """
+    _add_missing(machines, scale * _NEAR)
+    return _Recount(machines, options, scale).run()
 
 
-def _add_missing(machines: Machines) -> None:
+def _add_missing(machines: Machines, least: float) -> None:
     """Instances that are on no machine go where that machine stays emptiest, if there is room."""
     groups = machines.groups
     for g in np.argsort(-groups.largest, kind="stable").tolist():
         for _ in range(len(groups.instances[g]) - int(machines.count[:, g].sum())):
             full = machines.arrivals(g)
             best = int(full.argmax())
-            if not full[best] > 0:
+            if not full[best] > least:
                 break
             machines.add(best, g, 1)
 
@@ -42,10 +47,10 @@ def _add_missing(machines: Machines) -> None:
 class _Recount:
     """The instances of a plan in the making, by component. M machines, C components."""
 
-    def __init__(self, machines: Machines, options: Options) -> None:
+    def __init__(self, machines: Machines, options: Options, scale: float) -> None:
         groups, problem = machines.groups, machines.problem
         costs = groups.costs
-        self.machines, self.costs = machines, costs
+        self.machines, self.costs, self.scale = machines, costs, scale * _NEAR
         self.kind = problem.cluster.type_of
         #: What a thread of each component takes on each machine, (C, M).
         self.rate = options.thread_rate[:, self.kind]
@@ -111,25 +116,40 @@ class _Recount:
             return np.full(len(held), number * slowest / self.visits[c])
         return np.asarray(number * np.minimum(rate, slowest) / self.visits[c])
 
+    def _without_slowest(self, c: int) -> tuple[int, FloatVector]:
+        """The machine with the slowest instance of ``c``, and the scale with it elsewhere, (M,)."""
+        held, rate = self.held[:, c], self.rate[c]
+        slow = int(np.where(held > 0, rate, np.inf).argmin())
+        others = held.copy()
+        others[slow] -= 1
+        slowest = float(np.where(others > 0, rate, np.inf).min())
+        return slow, np.asarray(held.sum() * np.minimum(rate, slowest) / self.visits[c])
+
     def _relieve(self) -> bool:
-        """One more instance of the component whose threads are full first."""
+        """One more instance of the component whose threads are full first, or a faster thread."""
         scale = self._capacity(self.held)
         c = int(scale.argmin())
         least = float(scale[c]) * _BETTER
-        if (
-            not np.isfinite(least)
-            or least >= self.fixed_scale
-            or self.held[:, c].sum() >= self.most[c]
-        ):
+        if not np.isfinite(least) or least >= self.fixed_scale:
             return False
-        after = self._with_one(c, 1)
+        if self.held[:, c].sum() < self.most[c] and self._give(c, self._with_one(c, 1), least):
+            return True
+        if self.costs.weighs[c]:
+            return False
+        slow, after = self._without_slowest(c)
+        if not self._give(c, after, least):
+            return False
+        self._put(slow, c, -1)
+        return True
+
+    def _give(self, c: int, after: FloatVector, least: float) -> bool:
+        """An instance of ``c`` where it is best: in free memory, or where others can spare one."""
         better = (after > least) & (self.rate[c] > 0)
         free = better & self._fits(c, None)
         if free.any():
-            # Of machines as good, the one that is left with least memory.
-            m = int(np.where(free, after, -np.inf).argmax())
-            self._put(m, c, 1)
+            self._put(int(np.where(free, after, -np.inf).argmax()), c, 1)
             return True
+        scale = self._capacity(self.held)
         best: tuple[float, float, int, int] | None = None
         total = self.held.sum(axis=0)
         for h in np.flatnonzero(self.divisible & (total > 1)).tolist():
@@ -189,7 +209,8 @@ class _Recount:
     def _insert(self, g: int) -> None:
         """An instance of a group that must be somewhere; others make room where they can."""
         machines, c = self.machines, int(self.machines.groups.component[g])
-        fast = machines.thread_full[g] >= float(machines.thread_full[g].max()) * 0.5
+        full = machines.thread_full[g]
+        fast = full >= min(self.scale, float(full.max()))
         free = np.flatnonzero(self._fits(c, None) & fast)
         if len(free):
             m = int(free[np.argmax(machines.thread_full[g, free])])

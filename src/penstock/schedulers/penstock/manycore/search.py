@@ -43,14 +43,18 @@ _CORRECTIONS = 6
 _FACTORS = (1.1, 1.25, 1.5, 2.0, 0.9)
 _GOOD_ENOUGH = 0.99
 #: Below this part of the scale of their counts, instances are packed onto machines with more care.
-_PACKED_WELL = 0.97
+_PACKED_WELL = 0.99
 #: Memory of every machine left for what packing wastes, over that of a mean instance; more is
 #: left while packing leaves instances out.
 _WASTE = (0.0, 0.25, 0.5, 1.0)
+#: How often the least that is enough is then halved.
+_HALVINGS = 2
 #: Fillings of machines, a small programme each, after which nothing more is packed with such care.
 _FILLINGS = 500
 #: Steps of moving instances times groups and machines: of one plan, and of all other trials.
 _WORK, _TRIAL_WORK = 1.5e7, 1e8
+#: What it takes to fit shares to what moves, in such steps: always, and for each possible part.
+_FIT_WORK, _FIT_WORK_EACH = 400_000, 500
 
 
 @dataclass(frozen=True)
@@ -79,6 +83,17 @@ class FirstPlan:
         return self.plan.scale / self.scale
 
 
+def wanted_parts(problem: Problem, bound: Bound) -> FloatMatrix | None:
+    """The part of each component for each machine, (C, M); ``None`` where any division will do."""
+    if not can_matter(problem):
+        return None
+    programme = PartsProgramme.before_instances(problem)
+    even = programme.even_parts()
+    if not programme.movement_binds(even, bound.scale):
+        return None
+    return programme.within_slots(programme.improved(even))
+
+
 class ManyCoreSearch:
     """Plans one problem."""
 
@@ -89,20 +104,19 @@ class ManyCoreSearch:
         budget: Budget,
         on_plan: Callable[[Placement], None] = lambda _plan: None,
         *,
+        parts: FloatMatrix | None = None,
         weighted: bool = False,
     ) -> None:
+        """``parts`` are the :func:`wanted_parts` of the problem."""
         self.problem, self.bound, self.budget = problem, bound, budget
         #: Told every plan that is better than the one before.
         self.on_plan = on_plan
         #: Who should be where for the sake of what moves, shape (C, M), where that matters.
-        self.parts: FloatMatrix | None = None
-        parts = np.zeros((len(problem.components), len(problem.cluster.machines)))
-        if can_matter(problem):
-            programme = PartsProgramme.before_instances(problem)
-            parts = programme.even_parts()
-            if programme.movement_binds(parts, bound.scale):
-                self.parts = parts = programme.within_slots(programme.improved(parts))
-        self.costs = Costs.of(problem, parts, weighted=weighted)
+        self.parts = parts
+        even = np.zeros((len(problem.components), len(problem.cluster.machines)))
+        if parts is None and can_matter(problem):
+            even = PartsProgramme.before_instances(problem).even_parts()
+        self.costs = Costs.of(problem, even if parts is None else parts, weighted=weighted)
         self.counts = CountSearch(self.costs, bound, budget)
         #: Instances of components with shares over those that full threads would take.
         self.spare = 1.0
@@ -110,8 +124,6 @@ class ManyCoreSearch:
         self.fillings = 0
         #: Steps of moving instances so far, times groups and machines.
         self.worked = 0
-        #: The scale of the counts before: with more memory left alone no plan carries more.
-        self.at_most = np.inf
         #: Whether memory was short when machines were filled.
         self.is_tight = False
         #: Whether instances that were dealt evenly had room.
@@ -125,36 +137,65 @@ class ManyCoreSearch:
     def run(self) -> None:
         """Search; every better plan is told as it comes."""
         best: FirstPlan | None = None
+        at_most, too_little = np.inf, None
         for waste in _WASTE:
-            first = self._first_plan(waste, best)
+            first = self._first_plan(waste, best, at_most)
             if first is None:
                 break
-            if best is None or first.plan.scale > best.plan.scale:
-                best = first
-            if best.quality >= _PACKED_WELL or not first.is_tight or self._is_stopped():
+            best = first if best is None or first.plan.scale > best.plan.scale else best
+            if first.quality >= _PACKED_WELL or not first.is_tight or self._is_stopped():
+                if too_little is not None:
+                    best = self._with_less_waste(best, too_little, waste, at_most)
                 break
+            if first.scale > at_most * (1.0 - CLOSE):
+                break  # memory left alone makes no difference to the counts
+            too_little, at_most = waste, first.scale
         # Where instances had no room the counts are too many for the machines' memory.
         if best is not None and best.is_legal:
             self._refine(best)
 
-    def _first_plan(self, waste: float, best: FirstPlan | None) -> FirstPlan | None:
-        """A plan that leaves this much memory; ``None`` where none is better than the best."""
+    def _with_less_waste(
+        self, best: FirstPlan, too_little: float, enough: float, at_most: float
+    ) -> FirstPlan:
+        """The best plan for memory left alone between what was too little and what was enough."""
+        for _ in range(_HALVINGS):
+            middle = 0.5 * (too_little + enough)
+            first = self._first_plan(middle, best, at_most)
+            if first is None or self._is_stopped():
+                break
+            best = first if first.plan.scale > best.plan.scale else best
+            if first.quality >= _PACKED_WELL:
+                enough = middle
+            else:
+                too_little, at_most = middle, first.scale
+        return best
+
+    def _first_plan(self, waste: float, best: FirstPlan | None, at_most: float) -> FirstPlan | None:
+        """A plan that leaves this much memory; ``None`` where none is better than the best.
+
+        With less memory left alone counts were for the scale ``at_most``; no plan carries more.
+        """
         self.counts.begin(waste * float(self.costs.memory_mb.mean()))
-        # With more memory left alone no plan carries more.
-        chosen = self.counts.run(self.at_most)
+        chosen = self.counts.run(at_most)
         if chosen is None or (best is not None and chosen[0] <= best.plan.scale):
             return None
-        self.at_most, options, solution = chosen
-        scale = self.at_most
+        scale, options, solution = chosen
         self.is_tight = bool((solution.memory_price > 0).any())
         plan: EvaluatedPlan | None = None
+        machines: Machines | None = None
         for spare in _SPARE if self.costs.weighs.any() else _SPARE[:1]:
             self.spare = spare
-            plan = self._better(plan, self._place(options, solution, scale))
+            machines = self._place(options, solution, scale)
+            plan = self._better(plan, machines)
             if plan.scale >= scale * _GOOD_ENOUGH or self.is_tight:
                 break
         assert plan is not None
-        if plan.scale < scale * _PACKED_WELL and self.fillings < _FILLINGS:
+        assert machines is not None
+        if plan.scale < scale * _PACKED_WELL and self.is_tight and self.is_legal:
+            plan = self._better(plan, recounted(machines, self.counts.options, scale))
+        # Packing does not see what moves: with that it helps only where memory is short.
+        may_pack = self.fillings < _FILLINGS and (self.parts is None or self.is_tight)
+        if plan.scale < scale * _PACKED_WELL and may_pack:
             plan = self._better(plan, self._packed(options, solution, scale))
         return FirstPlan(plan, options, scale, self.is_tight, self.is_legal)
 
@@ -212,6 +253,8 @@ class ManyCoreSearch:
     def _with_shares(self, machines: Machines, costs: Costs) -> EvaluatedPlan:
         placement = machines.placement()
         if costs.weighs.any():
+            if can_matter(self.problem):
+                self.worked += _FIT_WORK + _FIT_WORK_EACH * costs.e_on.size
             placement = fit_shares(costs, placement) or placement
         if violations(self.problem, placement):
             return EvaluatedPlan(placement, 0.0)
@@ -241,7 +284,7 @@ class ManyCoreSearch:
         """Instances packed onto the machines of their types; what has no room ends."""
         groups, by_type = self._groups(options, solution)
         count = pack(groups, by_type, scale, self._count_filling)
-        return recounted(Machines(groups, count), self.counts.options)
+        return recounted(Machines(groups, count), self.counts.options, scale)
 
     def _by_parts(self, solution: TypeSolution, parts: FloatMatrix, scale: float) -> TypeSolution:
         """The solution with parts and instances of components with shares by :mod:`.parts`."""
