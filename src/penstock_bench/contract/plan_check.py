@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from penstock.model.plan import Plan
-from penstock.model.topology import Component, Grouping, Topology
+from penstock.model.topology import Component, Topology
 from penstock_bench.contract.reference import Reference
 
 #: Two ways of adding up the same numbers differ by no more, relative to the number.
@@ -44,8 +44,7 @@ def is_small(plan: Plan) -> bool:
                 where[topology.name, stream.target],
             )
             pairs += int(counts[source]) * int(counts[target])
-            if stream.grouping is Grouping.FIELDS:
-                keys += stream.keys * int(counts[source])
+            keys += stream.keys * int(counts[source])
     return pairs <= _MOST_PAIRS and keys <= _MOST_KEYS
 
 
