@@ -13,7 +13,10 @@ from tests.scripts.scripts import script
 
 NOTEBOOKS = sorted((ROOT / "docs" / "tutorials").glob("*.ipynb"))
 #: What a block of a page calls its reader's own module is the first block of that page.
-MODULES = {"docs/adding-a-scheduler.md": "your_package.biggest"}
+MODULES = {
+    "docs/adding-a-scheduler.md": "your_package.biggest",
+    "docs/adding-an-engine.md": "your_package.folder",
+}
 
 
 def python_blocks() -> list[object]:

@@ -51,11 +51,6 @@ def names() -> tuple[str, ...]:
     return tuple(_entries())
 
 
-def installed() -> tuple[str, ...]:
-    """Names of the engines that other packages brought, without loading any."""
-    return tuple(name for name in _entries() if name not in _BUILT_IN)
-
-
 def get(name: str) -> type[Engine]:
     """The engine of that name."""
     entries = _entries()

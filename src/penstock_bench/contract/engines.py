@@ -107,7 +107,10 @@ class EngineContract:
 
 
 class SnapshotContract(EngineContract):
-    """Engines that can say what runs; ``cluster`` has one topology that runs."""
+    """Engines that can say what runs.
+
+    ``cluster`` has one topology that runs and says what CPU its instances need.
+    """
 
     def test_a_snapshot_fits_together(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
