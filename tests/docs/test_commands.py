@@ -25,6 +25,7 @@ from penstock_bench.verbs import reproduce
 
 #: The folder a command is run in: the first pattern that is found in its line; else "clicks".
 SCENES = (
+    (r"explain plan.json (M1-1|\"mid)", "quick_start"),
     (r"run/telemetry", "after_a_run"),
     (r"import flux", "flux"),
     (r"import (storm-yaml|production)", "clicks"),

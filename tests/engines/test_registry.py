@@ -105,7 +105,7 @@ def test_one_that_cannot_be_imported_is_reported_and_the_others_work(installed):
 @pytest.mark.parametrize(("value", "missing"), [("NotOne", "name, summary"), ("Boastful", "run")])
 def test_one_that_is_no_engine_says_what_it_lacks(installed, value, missing):
     installed(odd=value)
-    with pytest.raises(PenstockError, match=f"is no engine: lacks {missing}"):
+    with pytest.raises(PenstockError, match=f"is not an engine: it lacks {missing}"):
         registry.get("odd")
 
 
@@ -137,7 +137,7 @@ def test_a_third_engine_is_planned_for_compared_with_and_told(toy, run):
     before = (toy / "cluster.json").read_text()
     code, out, err = run("apply n.json --to toy --detailed-exitcode")
     assert (code, (toy / "cluster.json").read_text()) == (3, before)
-    assert "nothing was changed; --yes does it" in err
+    assert "nothing was changed; --yes applies the plan" in err
     code, _, err = run("apply n.json --to toy --yes")
     assert code == 0, err
     receipt = json.loads((toy / "receipt.json").read_text())
@@ -154,7 +154,7 @@ def test_a_plan_of_a_third_engine_is_stale_when_another_run_is_there(toy, run):
     (toy / "cluster.json").write_text(json.dumps(content | {"run": "flow-2"}))
     code, _, err = run("apply n.json --to toy --yes")
     assert code == 5
-    assert "n.json: flow was submitted anew: flow-2, no flow-1" in err
+    assert "n.json: flow was submitted again: it is now flow-2, not flow-1" in err
 
 
 def test_a_third_engine_is_imported_and_has_its_own_options(toy, run, tmp_path):

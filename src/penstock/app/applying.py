@@ -99,4 +99,4 @@ class _HistoryRecord:
             finding = Finding(message, str(self.history))
             if self.path is None:
                 raise InputError(finding) from None
-            self.say(f"the history lacks this: {finding}")
+            self.say(f"not recorded in the history: {finding}")

@@ -128,12 +128,12 @@ def running(
     )  # fmt: skip
     if chosen.avoided:
         machines = ", ".join(chosen.avoided)
-        say(f"{target.name} has these on its blacklist, so they are not planned on: {machines}")
+        say(f"{target.name} has these on its blacklist, so the plan does not use them: {machines}")
         posed = posed.with_terms(Terms(avoid=chosen.avoided))
     try:
         before = plan_in_force(chosen, posed.profile)
     except InputError as error:
-        say(f"what changes is not shown: {error}")
+        say(f"cannot show what would change: {error}")
         before = None
     return RunningCluster(chosen, posed, before, not target.capabilities.changes_counts)
 
@@ -153,7 +153,7 @@ def narrowed(
     others = {t.name for t in taken.topologies} - {t.name for t in chosen.topologies}
     if others:
         rest = ", ".join(sorted(others))
-        say(f"the machines are planned as if they had them alone; also running: {rest}")
+        say(f"the plan gives these topologies the machines to themselves; also running: {rest}")
     if profile is None:
         return chosen
     unmeasured = target.capabilities.places_itself - {*profile.rows}

@@ -63,7 +63,7 @@ def import_flux(
     """
     document = read_document(file)
     if not is_flux(as_mapping(document.value)):
-        raise InputError(Finding("is no Flux topology: no spouts, bolts or includes", str(file)))
+        raise InputError(Finding("is not a Flux topology: no spouts, bolts or includes", str(file)))
     return topology_from_flux(document, dict(properties or {}), dict(environ or {}))
 
 

@@ -239,7 +239,7 @@ def _carrying_more(
     for name in wanted.others:
         if name in wanted.schedulers or wanted.stop():
             continue
-        wanted.progress(f"looking whether {name} carries more")
+        wanted.progress(f"checking whether {name} carries more")
         try:
             planned = plan_problem(
                 problem, name, seed=wanted.seed, counts_from=wanted.counts_from, bound=bound,

@@ -43,7 +43,7 @@ def _machine_changes(plan: Plan, snapshot: Snapshot) -> list[str]:
         elif now.name in snapshot.avoided:
             found.append(f"machine {planned.name} is on the engine's blacklist")
         elif plan.deployed and now.type != planned.type:
-            found.append(f"machine {planned.name} is a {now.type} now, no {planned.type}")
+            found.append(f"machine {planned.name} is now a {now.type}, not a {planned.type}")
         elif kinds[now.type].slots < planned_kinds[planned.type].slots and plan.deployed:
             found.append(f"machine {planned.name} has {kinds[now.type].slots} slots now")
     return found
@@ -81,18 +81,18 @@ def _changes(topology: Topology, plan: Plan, snapshot: Snapshot) -> list[str]:
     found = _structure(topology, running) + _too_many(plan, running)
     # A plan made from files never saw this cluster; that its components are there must do.
     if before is not None and not found and _rewired(topology, running):
-        found.append(f"the streams or groupings of {topology.name} are others now")
+        found.append(f"the streams or groupings of {topology.name} have changed")
     if topology.version is not None and topology.version != running.version:
-        found.append(f"{topology.name} is version {running.version} now, no {topology.version}")
+        found.append(f"{topology.name} is now version {running.version}, not {topology.version}")
     if before is None:
         return found
     if before.id != now.id:
-        found.append(f"{topology.name} was submitted anew: {now.id}, no {before.id}")
+        found.append(f"{topology.name} was submitted again: it is now {now.id}, not {before.id}")
     elif differences(dict(before.components), now) and (
         # Where it is in force already, somebody has applied it, or half of it.
         differences(plan.slots_of(topology.name), now)
     ):
-        found.append(f"{topology.name} was placed anew since the plan was made")
+        found.append(f"{topology.name} was rescheduled since the plan was made")
     return found
 
 
@@ -106,7 +106,7 @@ def _structure(planned: Topology, running: Topology) -> list[str]:
         most = running.components[running.index[name]].tasks
         wanted = planned.components[planned.index[name]].tasks
         if None not in (most, wanted) and most != wanted:
-            found.append(f"{planned.name}/{name} has {most} tasks now, no {wanted}")
+            found.append(f"{planned.name}/{name} has {most} tasks now, not {wanted}")
     own = {name for name in running.index if not name.startswith("__")}
     found += [f"{planned.name} has a new component {n}" for n in sorted(own - {*planned.index})]
     return found
@@ -148,13 +148,15 @@ def differences(planned: Places, running: Deployed) -> list[str]:
     for component, places in planned.items():
         there = now.get(component, ())
         if len(there) != len(places):
-            found.append(f"{component} has {len(there)} instances, planned are {len(places)}")
+            found.append(f"{component} has {len(there)} instances, the plan has {len(places)}")
             continue
         for number, (wanted, seen) in enumerate(zip(places, there, strict=True)):
             if wanted[0] != seen[0]:
-                found.append(f"{component} {number} is on {seen[0]}, planned on {wanted[0]}")
+                found.append(
+                    f"{component} {number} is on {seen[0]}, the plan has it on {wanted[0]}"
+                )
             elif workers.setdefault(wanted, seen) != seen:
                 found.append(f"{component} {number} is in another worker of {seen[0]}")
     if not found and len(set(workers.values())) < len(workers):
-        found.append("two planned workers are one")
+        found.append("two workers of the plan run as one")
     return found

@@ -114,7 +114,7 @@ def _cores() -> Check:
         ok=cores is not None,
         needed_for="sweeps and parallel runs",
         found=str(cores) if cores is not None else "unknown",
-        remedy="none: work goes on as with one core",
+        remedy="none: works as on one core",
     )
 
 

@@ -39,7 +39,9 @@ class _ImportGroup(typer.core.TyperGroup):
 
 
 app = typer.Typer(
-    cls=_ImportGroup, help="Turn other people's files into ours.", no_args_is_help=True
+    cls=_ImportGroup,
+    help="Import clusters and topologies from other formats.",
+    no_args_is_help=True,
 )
 
 

@@ -128,7 +128,7 @@ def command(
         )  # fmt: skip
         problem = running.problem
     elif telemetry or since:
-        raise UsageError("--telemetry and --since go with --from storm --profile live")
+        raise UsageError("--telemetry and --since need --from storm --profile live")
     else:
         problem = options.make_problem(
             topologies, example, cluster, profile, weighted=weighted, headroom=headroom, met=met,
@@ -219,7 +219,7 @@ def _costs(
     """The profile by name, or measured now from the cluster's own telemetry."""
     if profile != LIVE:
         if telemetry or since:
-            raise UsageError("--telemetry and --since go with --profile live")
+            raise UsageError("--telemetry and --since need --profile live")
         return profile
     return live_profile(target, engine_options.telemetry(target, telemetry, since), say=say)
 
@@ -247,8 +247,8 @@ def _say_what_is_written(*paths: Path | None) -> None:
 
 def _say_what_is_left_out(plan: Plan, *, asked: bool | None) -> None:
     if asked is None and not plan.if_lost:
-        why = "takes long to work out here" if plan.problem.has_rates else "makes a long plan here"
-        say(f"what happens when a machine is lost {why}; --if-lost does it")
+        why = "takes long to work out" if plan.problem.has_rates else "makes a long plan"
+        say(f"left out: what happens when a machine is lost ({why}); --if-lost adds it")
     if not plan.problem.has_rates:
         _say_what_fits_nowhere(plan)
 
@@ -273,5 +273,5 @@ def _say_why_not(planned: app.PlanAnswer, *, stopped: bool) -> int:
         return EXIT_INTERRUPTED if stopped else EXIT_FAILURE
     for shortfall in planned.outcome.shortfalls:
         say(f"{planned.scheduler} found no plan: {shortfall}")
-    say("a plan may exist all the same; another scheduler may find one")
+    say("a plan may still exist; another scheduler may find one")
     return EXIT_FAILURE

@@ -84,7 +84,9 @@ def command(
     """
     curve = load_curve or loads is not None
     if curve and (fluid or saturate or offered is not None or load_ is not None or runs > 1):
-        raise UsageError("--load-curve goes without --offered, --load, --saturate, --runs, --fluid")
+        raise UsageError(
+            "--load-curve cannot be combined with --offered, --load, --saturate, --runs or --fluid"
+        )
     at_loads = parse_loads(loads)
     if not fluid:
         require_numba()

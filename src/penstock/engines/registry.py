@@ -136,7 +136,7 @@ def _loaded(entry: EntryPoint) -> RegisteredEngine:
     except Exception as error:
         return RegisteredEngine(entry.name, origin, None, f"cannot be loaded: {error}")
     missing = lacks(loaded)
-    problem = f"is no engine: lacks {', '.join(missing)}" if missing else ""
+    problem = f"is not an engine: it lacks {', '.join(missing)}" if missing else ""
     return RegisteredEngine(entry.name, origin, None if missing else loaded, problem)
 
 

@@ -97,7 +97,7 @@ class Pipeline:
     ) -> None:
         """Read files as they come, and bring tables and profile up to date after each batch.
 
-        Told to stop, it ends after the batch in hand and its refresh.
+        Told to stop, it ends after the current batch and its refresh.
         """
         # What a run before this one took in but did not get to compute.
         self.tables.compute()
@@ -137,7 +137,7 @@ class Pipeline:
             BatchStream(batch).run(writer.option("checkpointLocation", checkpoint), stop)
         except SparkFailed as error:
             if "FileNotFound" in str(error.__cause__):
-                raise InputError(f"a file went away while it was read: {error}") from error
+                raise InputError(f"a file disappeared while it was being read: {error}") from error
             if "CONCURRENT_STREAM_LOG_UPDATE" in str(error.__cause__):
                 message = (
                     f"another run writes to {self.store.root}; run this one again when it ends"

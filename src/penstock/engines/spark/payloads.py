@@ -50,5 +50,5 @@ class Payloads:
             assert isinstance(found, T.StructType)
             return to_arrow_schema(found)
         except Exception as error:  # Spark's parser has many
-            message = f'{component}: "{ddl}" is no schema, such as "word string, count bigint"'
+            message = f'{component}: "{ddl}" is not a schema, such as "word string, count bigint"'
             raise InputError(Finding(message, str(self.code.file))) from error

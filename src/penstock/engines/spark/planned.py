@@ -89,7 +89,7 @@ class PlanInForce:
             adopt(self.deployment)
         except (PenstockError, OSError) as error:
             self._plan, self.lost = before, lost
-            self.say(f"the new plan is not followed, the one before stays in force: {error}")
+            self.say(f"the new plan was refused, the previous one stays in force: {error}")
         else:
             self.say(f"following the new plan of {self.path}")
 

@@ -182,7 +182,7 @@ def _settings(nimbus: str | None) -> dict[str, object]:
     if not colon:
         host, port = nimbus, str(DEFAULT_THRIFT_PORT)
     if not host or not port.isdigit() or not 0 < int(port) < 65536:
-        raise BridgeError(f'"{nimbus}" is no host or host:port', "bad-request")
+        raise BridgeError(f'"{nimbus}" is not a host or host:port', "bad-request")
     return settings | {
         "nimbus.seeds": [host],
         "nimbus.thrift.port": int(port),

@@ -72,7 +72,7 @@ def read_ui(ask: Ask, source: str = "the UI") -> ClusterRecord:
             topologies=tuple(_topology(ask, t) for t in ask("topology/summary")["topologies"]),
         )
     except (KeyError, TypeError, ValueError) as error:
-        raise UiError(f"{source} answers otherwise than Storm 2.8: {error!r}") from None
+        raise UiError(f"{source} does not answer as Storm 2.8 does: {error!r}") from None
 
 
 def _machine(said: Mapping[str, Any]) -> SupervisorRecord:

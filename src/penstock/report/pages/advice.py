@@ -46,7 +46,7 @@ def advice_sentences(advice: Advice) -> list[str]:
         names = ", ".join(f"{count} {kind}" for kind, count in advice.can_go)
         lines.append(f"the same rate needs fewer machines: {names} can go")
     else:
-        lines.append("no machine was found that can go without loss")
+        lines.append("no machine can be removed without loss")
     for kind, used in advice.wasted:
         lines.append(f"{kind} is wasted: at best {percent(used)} of its CPU is of use")
     return [line for line in (*lines, *_sure(advice)) if line]
