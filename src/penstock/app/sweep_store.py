@@ -38,10 +38,10 @@ class CellStore:
     def read(self, key: str) -> Finished | None:
         """A finished cell, or nothing; a file that cannot be read counts as none."""
         try:
-            found: Finished = json.loads(self._path(key).read_text(encoding="utf-8"))
+            finished: Finished = json.loads(self._path(key).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
-        return found if found.get("key") == key else None
+        return finished if finished.get("key") == key else None
 
     def forget(self, keys: Iterable[str]) -> None:
         for key in keys:
@@ -55,7 +55,7 @@ class CellStore:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        rows = [found["row"] for key in keys if (found := self.read(key)) is not None]
+        rows = [finished["row"] for key in keys if (finished := self.read(key)) is not None]
         columns = list(dict.fromkeys(name for row in rows for name in row))
         table = pa.table({name: [row.get(name) for row in rows] for name in columns})
         content = io.BytesIO()

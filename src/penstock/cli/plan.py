@@ -166,17 +166,17 @@ def command(
         if as_json:
             write_json(planned.to_dict())
         return _say_why_not(planned, stopped=budget.stopped)
-    made = running.stamped(planned.plan) if running else planned.plan
-    made = replace(made, notes=(*made.notes, *(f"what if: {text}" for text in assumed)))
-    _write(made, out, svg)
+    plan = running.stamped(planned.plan) if running else planned.plan
+    plan = replace(plan, notes=(*plan.notes, *(f"what if: {text}" for text in assumed)))
+    _write(plan, out, svg)
     if as_json:
-        write_text(dumps(made))
+        write_text(dumps(plan))
     else:
-        _show(made, before, beside, all_machines=machines)
+        _show(plan, before, beside, all_machines=machines)
     for shortfall in planned.outcome.shortfalls:
         say(f"not placed: {shortfall}")
     _say_what_is_written(out, svg)
-    _say_what_is_left_out(made, asked=if_lost)
+    _say_what_is_left_out(plan, asked=if_lost)
     if planned.outcome.interrupted:
         say(f"{scheduler} was stopped early; this is its best plan so far")
     return EXIT_INTERRUPTED if budget.stopped else _verdict(planned)

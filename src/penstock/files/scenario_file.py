@@ -46,8 +46,8 @@ _T = TypeVar("_T")
 
 def _word(default: _T, description: str) -> _T:
     """A field that takes one of a few words."""
-    made: _T = Field(default, description=description, strict=False)
-    return made
+    field: _T = Field(default, description=description, strict=False)
+    return field
 
 
 class StepFields(Strict):

@@ -85,8 +85,8 @@ def _hetero_plans() -> list[app.PlanAnswer]:
 def _random_placement(
     machines: int, instances: int, components: int, types: int, seed: int = 0
 ) -> tuple[Problem, Placement]:
-    made = generate(Size(components=components, machines=machines, types=types), seed)
-    problem = build(made.topologies, made.cluster, made.profile)
+    generated = generate(Size(components=components, machines=machines, types=types), seed)
+    problem = build(generated.topologies, generated.cluster, generated.profile)
     rng = np.random.default_rng(seed)
     # Every component at least once; the rest at random.
     component = np.concatenate(

@@ -237,12 +237,12 @@ def rows(store: Path, table: str) -> Counter[str]:
 
     newest = max((store / "manifest").glob("*.json"))
     parts: dict[str, str] = json.loads(newest.read_text())["parts"].get(table, {})
-    found: Counter[str] = Counter()
+    rows: Counter[str] = Counter()
     for folder in parts.values():
         for file in sorted((store / folder).rglob("*.parquet")):
             for row in pq.ParquetFile(file).read().to_pylist():
-                found[json.dumps(_rounded(row), sort_keys=True, default=str)] += 1
-    return found
+                rows[json.dumps(_rounded(row), sort_keys=True, default=str)] += 1
+    return rows
 
 
 def _rounded(value: Any) -> Any:
@@ -271,12 +271,12 @@ def _broken(records: int, share: float, seed: int) -> tuple[int, int, int]:
         made = break_file(written.paths[0], folder / "some-broken.jsonl", share, rng)
         answer = _profile(folder, "--store", str(store), "--partial", "--driver-memory", "4g")
         expected = made.expected
-        found: Counter[tuple[str, str]] = Counter()
+        reasons: Counter[tuple[str, str]] = Counter()
         for line, count in rows(store, "quarantine").items():
             row = json.loads(line)
-            found[row["reason"], row["field"]] += count
+            reasons[row["reason"], row["field"]] += count
         wrong = Counter({(r.value, f): n for (r, f), n in expected.items()})
-        misjudged = ((wrong - found) + (found - wrong)).total()
+        misjudged = ((wrong - reasons) + (reasons - wrong)).total()
         return made.good - answer["quality"]["kept"], misjudged, len(expected)
 
 

@@ -146,9 +146,9 @@ def random_cluster(dice: Dice, least_slots: int) -> Cluster:
         )
         for i in range(dice.upto(dice.most_machines))
     )
-    made = [_link(dice) for _ in range(6)]
-    between = (("far", "near", made[5]),) if dice.often("links") else ()
-    network = Network((made[0], made[1], made[2], made[3], made[4]), between)
+    links = [_link(dice) for _ in range(6)]
+    between = (("far", "near", links[5]),) if dice.often("links") else ()
+    network = Network((links[0], links[1], links[2], links[3], links[4]), between)
     return Cluster("random", tuple(kinds), machines, network, dice.maybe("headroom", 0.2, 0.0))
 
 

@@ -107,10 +107,10 @@ class PlanInForce:
 
     def _state(self) -> tuple[int, int] | None:
         try:
-            found = self.path.stat()
+            status = self.path.stat()
         except OSError:
             return self._seen  # being replaced, or gone: the plan we have stays in force
-        return found.st_mtime_ns, found.st_size
+        return status.st_mtime_ns, status.st_size
 
 
 def _place(machine: object, place_by: PlaceBy) -> str:

@@ -96,9 +96,9 @@ class Bridge:
     def _ended(self) -> BridgeError:
         self.close()
         self._errors.seek(0)
-        said = self._errors.read().decode(errors="replace").splitlines()
-        tail = "; ".join(line.strip() for line in said[-_LAST_LINES:] if line.strip())
-        return BridgeError(f"the bridge to {self._target} ended: {tail or 'it said nothing'}")
+        output = self._errors.read().decode(errors="replace").splitlines()
+        tail = "; ".join(line.strip() for line in output[-_LAST_LINES:] if line.strip())
+        return BridgeError(f"the bridge to {self._target} ended: {tail or 'it output nothing'}")
 
     def close(self) -> None:
         process, self._process = self._process, None

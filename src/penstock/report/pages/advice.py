@@ -22,8 +22,8 @@ def advice_page(advice: Advice) -> Document:
         (Column("gain", "%", digits=2, signed=True), lambda change: 100 * change.gain),
         (Column("no plan can exceed", "tuples/s"), lambda change: change.bound_per_s),
     )
-    said = map(paragraph, advice_sentences(advice))
-    return Document("", (Section("", (changes, *said)),))
+    paragraphs = map(paragraph, advice_sentences(advice))
+    return Document("", (Section("", (changes, *paragraphs)),))
 
 
 def _signed(gain: float) -> str:
