@@ -89,7 +89,7 @@ def _penstock() -> Check:
         # The two part when the tree has moved on since it was installed.
         ok=installed == penstock.__version__,
         needed_for="everything",
-        version=version if installed is not None else f"{version}, not installed",
+        found=version if installed is not None else f"{version}, not installed",
         remedy="install it again: make setup, or pip install in the environment in use",
     )
 
@@ -155,7 +155,7 @@ def _current_directory() -> Check:
         name="current directory",
         ok=writable,
         needed_for="plans and reports written without a path",
-        state=state,
+        found=state,
         remedy="change to a directory you may write to",
     )
 
@@ -248,7 +248,7 @@ def _storm(environ: Mapping[str, str]) -> Check:
         name="Apache Storm",
         ok=ok,
         needed_for="running and applying plans on Storm",
-        state=state,
+        found=state,
         remedy="set STORM_HOME to an installation; with Maven it is resolved when first needed",
     )
 
@@ -274,7 +274,7 @@ def _storm_plugin() -> Check:
         name="Storm plugin",
         ok=ok,
         needed_for="obeying plans and telemetry inside Storm",
-        state=state,
+        found=state,
         remedy="make setup builds it where mvn and a JDK 17 are; it is in released wheels",
     )
 
