@@ -4,6 +4,7 @@
 """
 
 import os
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -60,6 +61,18 @@ def run(
         return int(left.value.code or 0), streams.out, streams.err
 
     return run
+
+
+@pytest.fixture
+def ctrl_c_is_heard() -> Iterator[None]:
+    """Here and in processes started here, also where the tests are a job in the background.
+
+    A shell starts such a job with SIGINT ignored, and what is ignored stays so in every child; what
+    is handled is the default again in a child.
+    """
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.usefixtures("ctrl_c_is_heard")
 PENSTOCK = [sys.executable, "-m", "penstock.cli.main"]
 
 #: A scheduler's every look at its budget is announced, and takes as long as told.

@@ -104,6 +104,7 @@ def test_a_comparison_simulates_every_plan(run):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("ctrl_c_is_heard")
 def test_ctrl_c_ends_with_the_results_so_far(run, plans):
     run("simulate hetero.json --duration 1")  # compiled from here on
     process = subprocess.Popen(

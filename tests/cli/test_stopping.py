@@ -21,15 +21,8 @@ from penstock.engines.spark.sweep_job import finished
 from penstock.model.profile import Profile
 from penstock.telemetry.pipeline import Pipeline
 
+pytestmark = pytest.mark.usefixtures("ctrl_c_is_heard")
 SIGNALS = [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
-
-
-@pytest.fixture(autouse=True)
-def ctrl_c_is_heard():
-    """Also where the tests run as a job in the background, which ignores SIGINT."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

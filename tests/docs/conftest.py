@@ -22,8 +22,6 @@ class Scenes:
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        #: Lines of the documentation that were run and did as shown.
-        self.passed: set[str] = set()
 
     def copy(self, name: str, target: Path) -> None:
         """Put the files of a scene into ``target``."""

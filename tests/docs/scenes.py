@@ -85,11 +85,6 @@ def _folders_of_others() -> None:
     Path("largeCluster01/topologies.json").write_text(json.dumps(PRODUCTION_TOPOLOGIES))
 
 
-def quick_start(run: Run) -> None:
-    """The plan that the quick start begins with."""
-    run("plan --example linear --cluster nasiri-small --out plan.json")
-
-
 def after_a_run(run: Run) -> None:
     """What ``penstock run --out`` leaves: telemetry in the folder of the run."""
     clicks(run)

@@ -2,7 +2,8 @@
 
 A shell takes each line apart, as a reader's would, in a folder with the files that its page speaks
 of (:mod:`tests.docs.scenes`), and the commands run for real: in this process, on a Storm of
-dictionaries where they ask one, and shorter where they would take minutes (``SHORTER``).
+dictionaries where they ask one, and shorter where they would take minutes (``SHORTER``). Each line
+has a copy of such a folder to itself, except on pages ``IN_ORDER``.
 """
 
 from __future__ import annotations
@@ -23,16 +24,18 @@ from penstock.files.document import document_of
 from penstock_bench.reproduce.paper_file import paper_from
 from penstock_bench.verbs import reproduce
 
+#: Pages whose lines need what the lines above them leave: done from top to bottom in one folder,
+#: by somebody who has nothing yet.
+IN_ORDER = ("docs/quick-start.md",)
 #: The folder a command is run in: the first pattern that is found in its line; else "clicks".
 SCENES = (
-    (r"explain plan.json (M1-1|\"mid)", "quick_start"),
     (r"run/telemetry", "after_a_run"),
     (r"import flux", "flux"),
     (r"import (storm-yaml|production)", "clicks"),
     (r"--add epyc-2021", "what_if"),
     (r"--minimize|--apart|--max-moves", "terms"),
     (r"(plan|compare) wordcount", "wordcount"),
-    (r"storm|apply |history|-p live", "storm"),
+    (r"\bstorm|apply |history|-p live", "storm"),
 )
 #: Exit codes that a command is shown for, by pattern; else 0.
 EXIT_CODES = ((r"--detailed-exitcode", EXIT_CHANGES),)
@@ -88,40 +91,54 @@ T = TypeVar("T")
 _SPARK = re.compile(r"penstock (run|profile|sweep)|history measure|-p live")
 
 
+def every_command() -> list[Command]:
+    return [*shown("penstock"), *printed()]
+
+
 def on(kind: str) -> list[object]:
-    """The commands that run here without a JVM (``plain``) or on Spark (``spark``)."""
+    """The commands that run here without a JVM (``plain``) or on Spark (``spark``).
+
+    Pages repeat one another: the same line is run once, and its name says everywhere it is shown.
+    """
+    same_line: dict[str, list[Command]] = {}
+    for command in every_command():
+        if kind_of(command) == kind:
+            same_line.setdefault(without_comment(command.text), []).append(command)
     return [
-        pytest.param(command, id=command.place)
-        for command in (*shown("penstock"), *printed())
-        if kind_of(command) == kind
+        pytest.param(commands[0], id=",".join(command.place for command in commands))
+        for commands in same_line.values()
     ]
 
 
 def kind_of(command: Command) -> str:
     line = without_comment(command.text)
+    if command.page in IN_ORDER:
+        return "in order"
     if _first(ELSEWHERE, line, ""):
         return "elsewhere"
     return "spark" if _SPARK.search(line) else "plain"
 
 
 @pytest.fixture
-def run_as_shown(tmp_path, monkeypatch, all_scenes, small_papers):
-    """Run a line of the documentation; its commands end with the exit code they are shown for."""
+def run_in_scene(tmp_path, monkeypatch, all_scenes, small_papers):
+    """Run a line of the documentation in a copy of the folder that it has in mind."""
 
     def run(command: Command) -> None:
-        line = without_comment(command.text)
-        if line in all_scenes.passed:
-            return  # Pages repeat one another: the same line was run before.
-        all_scenes.copy(_first(SCENES, command.text, "clicks"), tmp_path)
+        all_scenes.copy(_first(SCENES, without_comment(command.text), "clicks"), tmp_path)
         enter(tmp_path, monkeypatch)
-        calls = arguments_of(shorter(command), tmp_path)
-        assert calls, "the shell ran nothing"
-        for arguments in calls:
-            code, _, err = run_here([_below(a, tmp_path) for a in arguments])
-            assert code == _first(EXIT_CODES, command.text, EXIT_DONE), err
-        all_scenes.passed.add(line)
+        run_as_shown(command, tmp_path)
 
     return run
+
+
+def run_as_shown(command: Command, folder: Path) -> None:
+    """Run a line in a folder; its commands end with the exit code they are shown for."""
+    line = without_comment(command.text)
+    calls = arguments_of(shorter(command), folder)
+    assert calls, f"the shell ran nothing: {line}"
+    for arguments in calls:
+        code, _, err = run_here([_below(a, folder) for a in arguments])
+        assert code == _first(EXIT_CODES, line, EXIT_DONE), f"{line}: {err}"
 
 
 @pytest.fixture
@@ -168,15 +185,25 @@ def _first(table: tuple[tuple[str, T], ...], line: str, otherwise: T) -> T:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", on("plain"))
-def test_a_command_works_as_shown(run_as_shown, command):
-    run_as_shown(command)
+def test_a_command_works_as_shown(run_in_scene, command):
+    run_in_scene(command)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", IN_ORDER)
+def test_a_page_works_from_top_to_bottom(tmp_path, monkeypatch, page):
+    enter(tmp_path, monkeypatch)
+    commands = [command for command in every_command() if command.page == page]
+    assert commands, "the page shows no command"
+    for command in sorted(commands, key=lambda command: command.line):
+        run_as_shown(command, tmp_path)
 
 
 @pytest.mark.spark
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("command", on("spark"))
-def test_a_command_works_as_shown_on_spark(run_as_shown, command):
-    run_as_shown(command)
+def test_a_command_works_as_shown_on_spark(run_in_scene, command):
+    run_in_scene(command)
 
 
 @pytest.mark.parametrize("command", [pytest.param(c, id=c.place) for c in shown("make")])

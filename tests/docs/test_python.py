@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from types import ModuleType
 
@@ -12,11 +13,8 @@ from tests.docs.conftest import enter
 from tests.scripts.scripts import script
 
 NOTEBOOKS = sorted((ROOT / "docs" / "tutorials").glob("*.ipynb"))
-#: What a block of a page calls its reader's own module is the first block of that page.
-MODULES = {
-    "docs/adding-a-scheduler.md": "your_package.biggest",
-    "docs/adding-an-engine.md": "your_package.folder",
-}
+#: Where a page has its reader declare a class, its first block is the module that it names.
+_DECLARED = re.compile(r'= "(your_package\.\w+):\w+"')
 
 
 def python_blocks() -> list[object]:
@@ -36,13 +34,17 @@ def test_the_python_of_a_page_runs(
 ):
     all_scenes.copy("clicks", tmp_path)
     enter(tmp_path, monkeypatch)
-    names: dict[str, object] = {"__name__": MODULES.get(page, "page")}
-    for name in (MODULES.get(page, "page"), "your_package"):
-        monkeypatch.setitem(sys.modules, name, ModuleType(name))
+    module = ModuleType(module_of(page))
+    monkeypatch.setitem(sys.modules, module.__name__, module)
     for block in python:
         source = "\n" * (block.begins - 1) + block.text
-        exec(compile(source, str(ROOT / page), "exec"), names)
-        vars(sys.modules[MODULES.get(page, "page")]).update(names)
+        exec(compile(source, str(ROOT / page), "exec"), vars(module))
+
+
+def module_of(page: str) -> str:
+    """What the page's reader calls the module with its first block."""
+    declared = _DECLARED.search((ROOT / page).read_text(encoding="utf-8"))
+    return declared[1] if declared else "page"
 
 
 @pytest.mark.slow

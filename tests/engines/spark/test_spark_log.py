@@ -56,6 +56,7 @@ def test_an_interruption_that_breaks_off_the_talk_with_java_is_no_failure_of_spa
         explained()
 
 
+@pytest.mark.usefixtures("ctrl_c_is_heard")
 def test_ctrl_c_while_java_starts_acts_when_java_has_told_its_port(tmp_path, monkeypatch) -> None:
     """Before that PySpark forgets the Java that it has started, and nobody ends it."""
     told: list[str] = []
@@ -66,11 +67,7 @@ def test_ctrl_c_while_java_starts_acts_when_java_has_told_its_port(tmp_path, mon
 
     monkeypatch.setattr("pyspark.SparkContext._gateway", None)
     monkeypatch.setattr("pyspark.java_gateway.launch_gateway", launch_gateway)
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            start_java({}, tmp_path / "spark.log")
-        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    finally:
-        signal.signal(signal.SIGINT, before)
+    with pytest.raises(KeyboardInterrupt):
+        start_java({}, tmp_path / "spark.log")
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert told == ["port"]
