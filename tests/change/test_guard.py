@@ -37,7 +37,7 @@ def test_everything_that_changed_is_said(storm, plan):
     storm.machines = ("b",)
     assert stale(plan, now(storm)) == [
         "machine a is not there",
-        "flow was submitted anew: flow-2-200, no flow-1-100",
+        "flow was submitted again: it is now flow-2-200, not flow-1-100",
     ]
 
 
@@ -45,13 +45,13 @@ def test_another_placement_is_stale_unless_it_is_the_plan(storm, plan):
     storm.places["work"] = [("a", 6700), ("b", 6700)]
     moved = now(storm)
     # The plan keeps both on a, and that is what ran when it was made.
-    assert stale(plan, moved) == ["flow was placed anew since the plan was made"]
+    assert stale(plan, moved) == ["flow was rescheduled since the plan was made"]
     assert stale(replace(plan_in_force(moved), deployed=plan.deployed), moved) == []
 
 
 def test_other_groupings_are_stale(storm, plan):
     storm.grouping = "all"
-    assert stale(plan, now(storm)) == ["the streams or groupings of flow are others now"]
+    assert stale(plan, now(storm)) == ["the streams or groupings of flow have changed"]
 
 
 def test_a_plan_made_from_files_is_held_against_components_only(storm, plan):
@@ -71,10 +71,10 @@ def test_workers_count_and_their_numbers_do_not():
         "y 0 is in another worker of a"
     ]
     assert differences(planned, running(("a", 7), ("a", 7), ("a", 7))) == [
-        "two planned workers are one"
+        "two workers of the plan run as one"
     ]
     assert differences(planned, running(("b", 7), ("a", 3), ("a", 7))) == [
-        "x 0 is on b, planned on a"
+        "x 0 is on b, the plan has it on a"
     ]
 
 

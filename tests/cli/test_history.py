@@ -154,14 +154,14 @@ def test_a_window_of_time_has_a_unit(run, storm, text):
 @pytest.mark.parametrize(
     ("command", "words"),
     [
-        ("profile --from storm --nimbus x", "say with --telemetry"),
+        ("profile --from storm --nimbus x", "name the folder of the reporter"),
         ("profile --from storm --nimbus x --telemetry t --follow", "--follow needs a folder"),
         ("profile --from storm --nimbus x --telemetry t --store s", "--store keeps all"),
         ("profile", "name a folder of telemetry"),
-        ("profile t --since 10m", "go with --from storm"),
-        ("plan --from storm --nimbus x -p p.json --since 10m", "go with --profile live"),
-        ("plan -e linear --telemetry t", "go with --from storm"),
-        ("plan --from storm --nimbus x -p live", "say with --telemetry"),
+        ("profile t --since 10m", "need --from storm"),
+        ("plan --from storm --nimbus x -p p.json --since 10m", "need --profile live"),
+        ("plan -e linear --telemetry t", "need --from storm"),
+        ("plan --from storm --nimbus x -p live", "name the folder of the reporter"),
     ],
 )
 def test_calls_that_make_no_sense(run, storm, command, words):
@@ -221,7 +221,7 @@ def test_broken_tables_are_told_and_made_anew(run, applied, spark):
     assert "measure --rebuild" in err
     code, out, err = run("history measure --telemetry telemetry --rebuild")
     assert code == 0, err
-    assert "the tables so far are in" in err
+    assert "the previous tables are now in" in err
     assert run("history --json")[1] == good
     newest = max(Path("history", "tables", "manifest").glob("*.json"))
     newest.write_text(newest.read_text()[:30])
@@ -252,7 +252,7 @@ def test_profile_from_storm_measures_costs_and_the_plans_before(run, storm, appl
     costs = {c.row: c.e for c in load("live.json").costs}
     assert costs["src"] == pytest.approx(0.1, rel=0.05)
     assert costs["work"] == pytest.approx(0.2, rel=0.05)
-    assert "1 plans measured" in err
+    assert "1 plan measured" in err
     (plan,) = json.loads(run("history --json")[1])["plans"]
     assert plan["measured"]["median_cpu_error"] < 0.02
 

@@ -155,7 +155,7 @@ def test_a_load_curve_as_text_json_and_picture(run, plans):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("--load-curve --load 0.5", "--load-curve goes without"),
+        ("--load-curve --load 0.5", "--load-curve cannot be combined with"),
         ("--loads 50,60", "--loads 50: write parts of the sustainable rate, as 0.9 or 90%"),
         ("--loads high", "--loads high: write parts"),
     ],

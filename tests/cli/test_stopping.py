@@ -89,7 +89,7 @@ def test_a_follower_whose_time_is_up_ends_after_its_batch_and_writes_the_profile
     code, out, err = run(command)
     assert code == 0, err
     assert "Costs" in out
-    assert "nothing new came in; this is what was read before" in err
+    assert "no new telemetry came in; this is the result of what was read before" in err
     assert isinstance(app.load("p.json"), Profile)
 
 
@@ -130,7 +130,7 @@ def test_a_follower_without_a_profile_at_its_end_fails_and_says_what_is_missing(
 def test_seconds_without_follow_is_a_mistake(run):
     code, _, err = run("profile telemetry --seconds 5")
     assert code == 2
-    assert "--seconds goes with --follow" in err
+    assert "--seconds needs --follow" in err
 
 
 # -- run and sweep -----------------------------------------------------------------------------

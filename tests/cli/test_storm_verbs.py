@@ -52,7 +52,7 @@ def test_apply_shows_first_and_acts_when_told(storm, run):
     code, out, err = run("apply", "n.json", "--nimbus", "x", "--detailed-exitcode")
     assert (code, storm.plan_file.exists()) == (3, False)
     assert "workers restart" in out
-    assert "nothing was changed; --yes does it" in err
+    assert "nothing was changed; --yes applies the plan" in err
     code, out, err = run("apply", "n.json", "--nimbus", "x", "--yes", "--json")
     assert code == 0, err
     assert json.loads(out)["outcome"] == "applied"
@@ -68,7 +68,7 @@ def test_a_stale_plan_is_refused_with_code_5(storm, run):
     storm.id = "flow-2-500"
     code, out, err = run("apply", "n.json", "--nimbus", "x", "--yes")
     assert (code, out) == (5, "")
-    assert "n.json: flow was submitted anew: flow-2-500, no flow-1-100" in err
+    assert "n.json: flow was submitted again: it is now flow-2-500, not flow-1-100" in err
     assert not storm.plan_file.exists()
 
 

@@ -62,7 +62,7 @@ HOSTILE: list[tuple[str, Callable[[Path], object], str]] = [
     # JSON just below the limit on values, and far above it but below the limit on bytes.
     ("lists.json", repeated(b"[", b"[],", 199_000, b"[]]"), "not a list of 199001"),
     ("lists-48-MB.json", repeated(b"[", b"[],", 15_900_000, b"[]]"), "31,800,002 values"),
-    ("mistakes.json", numbered(_TOPOLOGY, b'"k%d": 1', 398_000, b"}"), "mistakes more"),
+    ("mistakes.json", numbered(_TOPOLOGY, b'"k%d": 1', 398_000, b"}"), "more errors"),
     (
         "components.json",
         numbered(_TOPOLOGY + b'"components": {', b'"k%d": {"kind": 5}', 199_000, b"}}"),

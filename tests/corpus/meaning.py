@@ -172,7 +172,7 @@ def _edited() -> Iterator[Broken]:
         "cluster",
         lambda d: put(d, ("machines", 1, "count"), 2),
         ("machines", 1, "names"),
-        "goes without count and name",
+        "cannot be combined with count or name",
     )
     yield _changed(
         "machines without a number",

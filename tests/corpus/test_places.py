@@ -128,7 +128,7 @@ def test_a_hundred_mistakes_are_listed_and_the_rest_counted(run):
     _, _, err = run("validate", "cluster.yaml")
     lines = err.splitlines()
     assert len(lines) == 101
-    assert lines[-1] == "error: cluster.yaml:1: and 150 mistakes more"
+    assert lines[-1] == "error: cluster.yaml:1: and 150 more errors"
 
 
 def test_files_that_do_not_fit_together_name_what_is_missing(run):

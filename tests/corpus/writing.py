@@ -75,7 +75,7 @@ def _other_shapes() -> Iterator[Broken]:
     yield broken("a plan that is null", "plan", "null", 1, "", "is empty")
     yield broken("topologies that are no list", "recorded topologies", "{}", 1, "", "be a list")
     yield broken("no topologies", "recorded topologies", "[]", 1, "", "no topology starts")
-    yield broken("no Flux", "flux", "name: a\n", None, "", "is no Flux topology")
+    yield broken("no Flux", "flux", "name: a\n", None, "", "is not a Flux topology")
     yield broken("Flux of a cluster", "flux", text_of(base("cluster"), "cluster"), None, "", "Flux")
     java = "name: a\ntopologySource:\n  className: org.example.Main\n"
     yield broken("Flux built by Java", "flux", java, 2, "topologySource", "built by Java code")

@@ -9,8 +9,9 @@ from hypothesis import assume, given
 from tests.builders import SCENARIOS, SHAPES, cluster, nasiri, profile, topology
 from tests.model.strategies import placed, problems
 
+import penstock
 from penstock.evaluate import programme
-from penstock.evaluate.bound import Bound, upper_bound
+from penstock.evaluate.bound import Bound, solve_bound, upper_bound
 from penstock.evaluate.movement import can_matter
 from penstock.evaluate.rates import visit_ratios
 from penstock.model.cluster import Cluster, Machine
@@ -215,3 +216,19 @@ def test_a_type_without_machines_and_without_costs_is_left_out():
     assert bound.scale == pytest.approx(90.0)
     assert math.isnan(bound.type_utilisation[1])
     assert bound.added_by_one_machine[1] == 0.0
+
+
+@pytest.mark.parametrize("scheduler", ["penstock", "rstorm", "lcstream"])
+def test_planning_solves_the_bound_once_whoever_asks_for_it(monkeypatch, scheduler):
+    solved = []
+
+    def counting(problem):
+        solved.append(problem)
+        return solve_bound(problem)
+
+    monkeypatch.setattr("penstock.evaluate.bound.solve_bound", counting)
+    problem = penstock.problem("linear", "nasiri-small")
+    result = penstock.plan(problem, scheduler=scheduler)
+    # penstock also asks every quick scheduler for its plan, and rstorm the bound for its requests.
+    assert len(solved) == 1
+    assert upper_bound(problem) is result.bound

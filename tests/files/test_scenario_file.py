@@ -107,7 +107,10 @@ def test_every_kind_of_change(tmp_path):
             "offered: {wave: {period_s: 9, low: 0}, bursts: {every_s: 9, for_s: 1, factor: 2}}",
             "has two patterns over time: wave and bursts",
         ),
-        ("offered: {in_flight: 9, wave: {period_s: 9, low: 0}}", "does not go with in_flight"),
+        (
+            "offered: {in_flight: 9, wave: {period_s: 9, low: 0}}",
+            "cannot be combined with in_flight",
+        ),
         ("changes: [{at_s: 1}]", "must be one of slow, down, cut_off, replace, not nothing"),
         ("changes: [{at_s: 1, down: a, slow: b}]", "not slow and down"),
         ("changes: [{at_s: 1, down: a, pause_s: 3}]", "changes[0].pause_s: belongs to replace"),

@@ -118,7 +118,7 @@ def test_a_page_read_back_from_its_json_says_the_same() -> None:
     "content", [{}, {"title": "", "subtitle": "", "format": "x", "version": 1, "sections": [{}]}]
 )
 def test_json_of_something_else_is_no_page(content: dict[str, object]) -> None:
-    with pytest.raises(InputError, match="is no page of Penstock"):
+    with pytest.raises(InputError, match="is not a page of Penstock"):
         from_dict(content)
 
 

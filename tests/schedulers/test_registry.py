@@ -89,7 +89,7 @@ def test_one_that_cannot_be_imported_is_reported_and_the_others_work(installed):
 def test_one_that_is_no_scheduler_says_what_it_lacks(installed):
     installed(odd="somebodys_package:NotOne")
     assert registered()["odd"].scheduler is None
-    with pytest.raises(PenstockError, match=r"is no scheduler: lacks .*solve"):
+    with pytest.raises(PenstockError, match=r"is not a scheduler: it lacks .*solve"):
         get("odd")
 
 

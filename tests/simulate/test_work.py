@@ -51,7 +51,7 @@ def test_what_comes_of_one_tuple_at_once_counts_as_there_at_one_time():
 @pytest.mark.parametrize(
     ("case", "per_s", "words"),
     [
-        (chain(selectivity=1e9), 1e-9, "2e+09 tuples would be there at one time"),
+        (chain(selectivity=1e9), 1e-9, "2e+09 tuples would be in the simulator at once"),
         (chain(), 1e14, "1e+15 tuples to handle, at most 1e+09"),
         (chain(), 1e7, "1e+08 tuples to handle, at most 1e+07"),
     ],
@@ -76,7 +76,7 @@ def test_queues_that_grow_past_the_limit_end_the_run():
     """b handles 200/s of 1,000/s and its queue has no limit: 8,000 wait after 10 s."""
     problem, placement = chain()
     endless = calm(1000.0, queue_limit=None)
-    with pytest.raises(InputError, match="would be there at one time"):
+    with pytest.raises(InputError, match="would be in the simulator at once"):
         simulated(problem, placement, endless, most_tuples=1e6)
     assert simulated(problem, placement, endless, most_tuples=1e7).runs
 

@@ -77,7 +77,7 @@ def test_client_properties_go_with_a_topic_only(run: Run, tmp_path: Path) -> Non
     (tmp_path / "client.properties").write_text("security.protocol=SSL\n")
     code, _, err = run("profile . --kafka-config client.properties")
     assert code == 2
-    assert "--kafka-config goes with a source kafka://broker:port/topic" in err
+    assert "--kafka-config needs a source kafka://broker:port/topic" in err
 
 
 def test_old_spellings_still_work_and_say_so(run: Run) -> None:

@@ -59,10 +59,10 @@ def prepared(
     calls it.
     """
     with session(target, Ability.PUBLISH, say) as opened:
-        taken = look(opened, say)
-        if reasons := stale(plan, taken):
+        snapshot = look(opened, say)
+        if reasons := stale(plan, snapshot):
             raise StaleError(*(Finding(reason, name) for reason in reasons), "plan again")
-        yield PreparedPlan(opened.prepare(plan, taken), opened, say)
+        yield PreparedPlan(opened.prepare(plan, snapshot), opened, say)
 
 
 def apply(
@@ -99,4 +99,4 @@ class _HistoryRecord:
             finding = Finding(message, str(self.history))
             if self.path is None:
                 raise InputError(finding) from None
-            self.say(f"the history lacks this: {finding}")
+            self.say(f"not recorded in the history: {finding}")

@@ -71,19 +71,19 @@ def snapshot(target: Engine, say: Say = silent) -> Snapshot:
 
 def look(opened: Session, say: Say) -> Snapshot:
     """A snapshot over an open conversation; what could not be learned is said."""
-    taken = opened.snapshot()
-    for note in taken.notes:
+    snapshot = opened.snapshot()
+    for note in snapshot.notes:
         say(note)
-    for name, why in taken.left_out.items():
+    for name, why in snapshot.left_out.items():
         say(f"left out: {name} {why}")
-    return taken
+    return snapshot
 
 
 def diff_running(target: Engine, plan: Plan, *, say: Say = silent) -> Changes:
     """What putting a plan in force would change of what runs."""
-    taken = snapshot(target, say)
+    now = snapshot(target, say)
     places_itself = target.capabilities.places_itself
-    return prepare(plan, taken, places_itself=places_itself).changes
+    return prepare(plan, now, places_itself=places_itself).changes
 
 
 @dataclass(frozen=True)
@@ -118,22 +118,22 @@ def running(
     A profile may be a function, which measures it on the cluster as it is seen now.
     """
     costs = None if profile is None or callable(profile) else profile_of(profile)
-    taken = snapshot(target, say)
+    now = snapshot(target, say)
     if callable(profile):
-        costs = profile(_chosen(taken, names))
-    chosen = narrowed(target, taken, names, costs, say)
+        costs = profile(_chosen(now, names))
+    chosen = narrowed(target, now, names, costs, say)
     posed = problem_of(
         chosen.topologies, chosen.cluster, costs, weighted=weighted, headroom=headroom, met=met,
         estimate_from=estimate_from, engine=target,
     )  # fmt: skip
     if chosen.avoided:
         machines = ", ".join(chosen.avoided)
-        say(f"{target.name} has these on its blacklist, so they are not planned on: {machines}")
+        say(f"{target.name} has these on its blacklist, so the plan does not use them: {machines}")
         posed = posed.with_terms(Terms(avoid=chosen.avoided))
     try:
         before = plan_in_force(chosen, posed.profile)
     except InputError as error:
-        say(f"what changes is not shown: {error}")
+        say(f"cannot show what would change: {error}")
         before = None
     return RunningCluster(chosen, posed, before, not target.capabilities.changes_counts)
 
@@ -153,7 +153,7 @@ def narrowed(
     others = {t.name for t in taken.topologies} - {t.name for t in chosen.topologies}
     if others:
         rest = ", ".join(sorted(others))
-        say(f"the machines are planned as if they had them alone; also running: {rest}")
+        say(f"the plan gives these topologies the machines to themselves; also running: {rest}")
     if profile is None:
         return chosen
     unmeasured = target.capabilities.places_itself - {*profile.rows}

@@ -18,6 +18,7 @@ from penstock.engines.base import Say
 from penstock.engines.spark.session import spark_session
 from penstock.errors import Finding, InputError, UnknownNameError
 from penstock.files.receipt_file import read_receipts
+from penstock.planning.numbers import counted
 from penstock.telemetry.history.reader import TABLES, read_history
 from penstock.telemetry.writer_lock import writing_to
 
@@ -60,7 +61,7 @@ class PlanHistory:
             raise UnknownNameError("applied plan", key, ids[::-1])
         if len(matching) > 1:
             names = ", ".join(e.applied.id for e in matching)
-            raise InputError(f'"{key}" is the beginning of several: {names}')
+            raise InputError(f'"{key}" matches several plans: {names}')
         return matching[0]
 
 
@@ -150,7 +151,8 @@ def look_back(pipeline: Pipeline, folder: Path, say: Say = silent) -> dict[str, 
     manifest, _ = pipeline.tables.compute()
     rates = rates_view(pipeline.tables, manifest)
     outcomes = tables.measure(rates, [receipt for receipt, _ in receipts])
-    say(f"history: {number} receipts taken in, {len(outcomes)} plans measured; penstock history")
+    read, measured = counted(number, "receipt"), counted(len(outcomes), "plan")
+    say(f"history: {read} read, {measured} measured; see penstock history")
     return outcomes
 
 
@@ -158,4 +160,4 @@ def _put_aside(folder: Path, say: Say) -> None:
     if (folder / TABLES).exists():
         aside = folder / f"{TABLES}-{int(time.time())}"
         (folder / TABLES).rename(aside)
-        say(f"the tables so far are in {aside}")
+        say(f"the previous tables are now in {aside}")

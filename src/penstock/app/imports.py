@@ -28,24 +28,28 @@ class ImportedCluster:
     """A running cluster: its machines and topologies, and who runs where as a plan."""
 
     snapshot: Snapshot
-    #: ``None`` where no topology runs.
+    #: ``None`` where no topology runs, or one does not say what its instances need.
     plan: Plan | None
 
     def to_dict(self) -> dict[str, object]:
         """What was seen besides machines, topologies and places."""
-        taken = self.snapshot
+        running = self.snapshot
         return {
-            "rates_per_s": {name: dict(rates) for name, rates in taken.rates.items()},
-            "scheduler_info": dict(taken.statuses),
-            "avoided": list(taken.avoided),
-            "left_out": dict(taken.left_out),
+            "rates_per_s": {name: dict(rates) for name, rates in running.rates.items()},
+            "scheduler_info": dict(running.statuses),
+            "avoided": list(running.avoided),
+            "left_out": dict(running.left_out),
         }
 
 
 def import_running(target: Engine, *, say: Say = silent) -> ImportedCluster:
     """A running cluster: its machines, its topologies, and who runs where."""
-    taken = snapshot(target, say)
-    return ImportedCluster(taken, plan_in_force(taken) if taken.topologies else None)
+    running = snapshot(target, say)
+    components = [c for topology in running.topologies for c in topology.components]
+    if any(component.cpu_points is None for component in components):
+        say(f"{target.name} does not say what CPU instances need: who runs where is not written")
+        return ImportedCluster(running, None)
+    return ImportedCluster(running, plan_in_force(running) if components else None)
 
 
 def import_flux(
@@ -59,7 +63,7 @@ def import_flux(
     """
     document = read_document(file)
     if not is_flux(as_mapping(document.value)):
-        raise InputError(Finding("is no Flux topology: no spouts, bolts or includes", str(file)))
+        raise InputError(Finding("is not a Flux topology: no spouts, bolts or includes", str(file)))
     return topology_from_flux(document, dict(properties or {}), dict(environ or {}))
 
 

@@ -96,7 +96,7 @@ def follow(
         say("without --store the tables are gone when this ends; the profile stays (--out)")
     with _pipeline(options, say, source=source) as pipeline:
         records = _opened(pipeline, source, options)
-        say("following; Ctrl-C ends it after the batch in hand")
+        say("following; Ctrl-C ends it after the current batch")
         pipeline.follow(
             records, refreshed, every_s=every_s, stop=stop, baseline=options.baseline,
             name=options.name,
@@ -104,7 +104,7 @@ def follow(
         if newest:
             return newest[0]
         if pipeline.tables.records_in(pipeline.store.manifest()):
-            say("nothing new came in; this is what was read before")
+            say("no new telemetry came in; this is the result of what was read before")
             return pipeline.measure(options.baseline, options.name)
     return None
 

@@ -105,10 +105,10 @@ def report_on_plan(plan: Plan, wanted: ReportOptions) -> PlanReport:
     this = Rival("this plan", (own,))
     if all(rival.first.scale != own.scale for rival in rivals if rival.name == plan.scheduler):
         rivals = [*rivals, replace(this, name=f"this plan ({plan.scheduler})")]
-    found = _findings(judged_here, own, certificate, rivals, wanted, remarks)
+    findings = _findings(judged_here, own, certificate, rivals, wanted, remarks)
     if any(known.plan is plan for known in wanted.known.values()):
-        return replace(found, certificate=Source.RUN)  # nothing of it comes from a file
-    return replace(found, contingencies=Source.GIVEN)
+        return replace(findings, certificate=Source.RUN)  # nothing of it comes from a file
+    return replace(findings, contingencies=Source.GIVEN)
 
 
 def report_on_problem(problem: Problem, scheduler: str, wanted: ReportOptions) -> PlanReport:
@@ -149,17 +149,22 @@ def _kinds_of_losses(problem: Problem) -> int:
 
 def _judged_here(plan: Plan, bound: Bound | None, remarks: _Remarks) -> tuple[Plan, Source]:
     """The plan with a prediction of this version; a tighter certificate of its file is kept."""
-    told, scale = plan.predicted, None if bound is None else bound.scale
+    filed, scale = plan.predicted, None if bound is None else bound.scale
     kind, source = KIND, Source.RUN
-    if told.bound_scale is not None and scale is not None and told.bound_scale < scale * (1 - 1e-9):
-        scale, kind, source = told.bound_scale, told.bound_kind, Source.GIVEN
-    found, _ = predict(plan.problem, plan.placement, scale, kind)
-    if told.scale and found.scale and abs(found.scale / told.scale - 1) > 1e-3:
+    if (
+        filed.bound_scale is not None
+        and scale is not None
+        and filed.bound_scale < scale * (1 - 1e-9)
+    ):
+        scale, kind, source = filed.bound_scale, filed.bound_kind, Source.GIVEN
+    predicted, _ = predict(plan.problem, plan.placement, scale, kind)
+    if filed.scale and predicted.scale and abs(predicted.scale / filed.scale - 1) > 1e-3:
+        off = 100 * (filed.scale / predicted.scale - 1)
         remarks(
-            f"the plan's file promises {100 * (told.scale / found.scale - 1):+.1f} % against what "
-            "this version works out; the report has the latter"
+            f"the plan's file promises {off:+.1f} % against what this version works out; "
+            "the report has the latter"
         )
-    return replace(plan, predicted=found), source
+    return replace(plan, predicted=predicted), source
 
 
 def _facts(plan: Plan, bound: Bound | None) -> Facts:
@@ -239,7 +244,7 @@ def _carrying_more(
     for name in wanted.others:
         if name in wanted.schedulers or wanted.stop():
             continue
-        wanted.progress(f"looking whether {name} carries more")
+        wanted.progress(f"checking whether {name} carries more")
         try:
             planned = plan_problem(
                 problem, name, seed=wanted.seed, counts_from=wanted.counts_from, bound=bound,
@@ -247,8 +252,8 @@ def _carrying_more(
             )  # fmt: skip
         except PenstockError:
             continue  # nobody asked for it
-        found = planned.facts
-        if found.scale is None or found.violations or found.scale <= own.scale * _MORE:
+        facts = planned.facts
+        if facts.scale is None or facts.violations or facts.scale <= own.scale * _MORE:
             continue
         # Its rate is what counts here; simulating it, too, would take longer than all the rest.
         once = replace(wanted, known={**wanted.known, name: planned}, simulate=False)
@@ -261,12 +266,12 @@ def _rival(
     name: str, problem: Problem, wanted: ReportOptions, bound: Bound | None, remarks: _Remarks
 ) -> Rival | None:
     """One scheduler with every seed; ``None`` if there was no time for it."""
-    found: list[PlanResult] = []
+    results: list[PlanResult] = []
     for number in range(wanted.seeds):
         if wanted.stop():
             break
         if number == 0 and name in wanted.known:
-            found.append(wanted.known[name])
+            results.append(wanted.known[name])
             continue
         seed = wanted.seed + number
         wanted.progress(f"planning with {name}, seed {seed}")
@@ -274,15 +279,15 @@ def _rival(
             problem, name, seed=seed, counts_from=wanted.counts_from, budget=wanted.budget,
             bound=bound,
         )  # fmt: skip
-        found.append(planned)
-    if not found:
+        results.append(planned)
+    if not results:
         return None
     simulated = None
-    first = found[0].plan
+    first = results[0].plan
     if first is not None and first.predicted.scale and wanted.simulate and not wanted.stop():
         wanted.progress(f"simulating the plan of {name}")
         simulated = _simulated(first, wanted, remarks, _MOST_TUPLES_OF_RIVALS)
-    return Rival(name, tuple(one.facts for one in found), simulated)
+    return Rival(name, tuple(one.facts for one in results), simulated)
 
 
 def _simulated(

@@ -60,8 +60,15 @@ class Cell:
     def key(self) -> str:
         """Names the cell by all that decides its result, and by its place in the table."""
         inputs = problem_to_dict(self.problem)
-        told = [_EDITION, self.names, inputs, self.runs, self.fluid, self.counts_from]
-        text = json.dumps(told, sort_keys=True, default=str)
+        inputs_and_settings = [
+            _EDITION,
+            self.names,
+            inputs,
+            self.runs,
+            self.fluid,
+            self.counts_from,
+        ]
+        text = json.dumps(inputs_and_settings, sort_keys=True, default=str)
         digest = hashlib.sha256(text.encode())
         digest.update(pickle.dumps(self.scenario, protocol=4))
         return f"{self.number:06d}-{digest.hexdigest()[:16]}"

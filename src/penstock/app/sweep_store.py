@@ -39,13 +39,13 @@ class CellStore:
     def read(self, key: str) -> Finished | None:
         """A finished cell, or nothing; a file that is broken or another counts as none."""
         try:
-            found: Any = json.loads(self._path(key).read_text(encoding="utf-8"))
+            finished: Any = json.loads(self._path(key).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
-        if not isinstance(found, dict) or found.get("key") != key:
+        if not isinstance(finished, dict) or finished.get("key") != key:
             return None
-        row = found.get("row")
-        return found if isinstance(row, dict) and "error" in row else None
+        row = finished.get("row")
+        return finished if isinstance(row, dict) and "error" in row else None
 
     def forget(self, keys: Iterable[str]) -> None:
         for key in keys:
@@ -59,7 +59,7 @@ class CellStore:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        rows = [found["row"] for key in keys if (found := self.read(key)) is not None]
+        rows = [finished["row"] for key in keys if (finished := self.read(key)) is not None]
         columns = list(dict.fromkeys(name for row in rows for name in row))
         table = pa.table({name: [row.get(name) for row in rows] for name in columns})
         content = io.BytesIO()

@@ -130,4 +130,6 @@ def _no_lines(pipeline: Pipeline, selection: TelemetrySelection) -> str:
     if aside:
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in sorted(aside.items()))
         return f"{places}: every line was set aside: {reasons}"
-    return f"no telemetry lines in {places}" + (f"; {selection.hint}" if selection.hint else "")
+    return f"there are no telemetry lines in {places}" + (
+        f"; {selection.hint}" if selection.hint else ""
+    )

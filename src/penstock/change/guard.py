@@ -34,19 +34,19 @@ def _machine_changes(plan: Plan, snapshot: Snapshot) -> list[str]:
     there = {m.name: m for m in snapshot.cluster.machines}
     kinds = {t.name: t for t in snapshot.cluster.types}
     planned_kinds = {t.name: t for t in plan.problem.cluster.types}
-    found = []
+    changes = []
     for index in plan.placement.machines_used.tolist():
         planned = plan.problem.cluster.machines[index]
         now = there.get(planned.name)
         if now is None:
-            found.append(f"machine {planned.name} is not there")
+            changes.append(f"machine {planned.name} is not there")
         elif now.name in snapshot.avoided:
-            found.append(f"machine {planned.name} is on the engine's blacklist")
+            changes.append(f"machine {planned.name} is on the engine's blacklist")
         elif plan.deployed and now.type != planned.type:
-            found.append(f"machine {planned.name} is a {now.type} now, no {planned.type}")
+            changes.append(f"machine {planned.name} is now a {now.type}, not a {planned.type}")
         elif kinds[now.type].slots < planned_kinds[planned.type].slots and plan.deployed:
-            found.append(f"machine {planned.name} has {kinds[now.type].slots} slots now")
-    return found
+            changes.append(f"machine {planned.name} has {kinds[now.type].slots} slots now")
+    return changes
 
 
 def _lacking_resources(plan: Plan, snapshot: Snapshot) -> list[str]:
@@ -59,7 +59,7 @@ def _lacking_resources(plan: Plan, snapshot: Snapshot) -> list[str]:
     offered = {kind.name: dict(kind.resources) for kind in snapshot.cluster.types}
     known = {name for amounts in offered.values() for name in amounts}
     now = {machine.name: offered[machine.type] for machine in snapshot.cluster.machines}
-    found = []
+    lacking = []
     for m in plan.placement.machines_used.tolist():
         machine = plan.problem.cluster.machines[m].name
         for r in np.flatnonzero(table.hard).tolist()[MEMORY + 1 :]:
@@ -68,8 +68,8 @@ def _lacking_resources(plan: Plan, snapshot: Snapshot) -> list[str]:
                 available = now[machine].get(table.names[r], 0.0)
             if needed > available + ROUNDING_POINTS:
                 shown = f"{quantity(available)} {table.labels[r]}"
-                found.append(f"machine {machine} has {shown}, the plan needs {quantity(needed)}")
-    return found
+                lacking.append(f"machine {machine} has {shown}, the plan needs {quantity(needed)}")
+    return lacking
 
 
 def _changes(topology: Topology, plan: Plan, snapshot: Snapshot) -> list[str]:
@@ -78,50 +78,50 @@ def _changes(topology: Topology, plan: Plan, snapshot: Snapshot) -> list[str]:
         return [f"{topology.name} does not run"]
     before = {d.topology: d for d in plan.deployed}.get(topology.name)
     now = {d.topology: d for d in snapshot.deployed}[topology.name]
-    found = _structure(topology, running) + _too_many(plan, running)
+    changes = _structure(topology, running) + _too_many(plan, running)
     # A plan made from files never saw this cluster; that its components are there must do.
-    if before is not None and not found and _rewired(topology, running):
-        found.append(f"the streams or groupings of {topology.name} are others now")
+    if before is not None and not changes and _rewired(topology, running):
+        changes.append(f"the streams or groupings of {topology.name} have changed")
     if topology.version is not None and topology.version != running.version:
-        found.append(f"{topology.name} is version {running.version} now, no {topology.version}")
+        changes.append(f"{topology.name} is now version {running.version}, not {topology.version}")
     if before is None:
-        return found
+        return changes
     if before.id != now.id:
-        found.append(f"{topology.name} was submitted anew: {now.id}, no {before.id}")
+        changes.append(f"{topology.name} was submitted again: it is now {now.id}, not {before.id}")
     elif differences(dict(before.components), now) and (
         # Where it is in force already, somebody has applied it, or half of it.
         differences(plan.slots_of(topology.name), now)
     ):
-        found.append(f"{topology.name} was placed anew since the plan was made")
-    return found
+        changes.append(f"{topology.name} was rescheduled since the plan was made")
+    return changes
 
 
 def _structure(planned: Topology, running: Topology) -> list[str]:
     """Components, tasks and subscriptions; what is measured of them may change."""
-    found = []
+    changes = []
     for name in planned.index:
         if name not in running.index:
-            found.append(f"{planned.name} has no component {name} any more")
+            changes.append(f"{planned.name} has no component {name} any more")
             continue
         most = running.components[running.index[name]].tasks
         wanted = planned.components[planned.index[name]].tasks
         if None not in (most, wanted) and most != wanted:
-            found.append(f"{planned.name}/{name} has {most} tasks now, no {wanted}")
+            changes.append(f"{planned.name}/{name} has {most} tasks now, not {wanted}")
     own = {name for name in running.index if not name.startswith("__")}
-    found += [f"{planned.name} has a new component {n}" for n in sorted(own - {*planned.index})]
-    return found
+    changes += [f"{planned.name} has a new component {n}" for n in sorted(own - {*planned.index})]
+    return changes
 
 
 def _too_many(plan: Plan, running: Topology) -> list[str]:
     """Tasks are fixed when a topology is submitted, and no instance is without one."""
-    found = []
+    changes = []
     for name, places in plan.slots_of(running.name).items():
         most = running.components[running.index[name]].tasks if name in running.index else None
         if most is not None and len(places) > most:
-            found.append(
+            changes.append(
                 f"{running.name}/{name} has {most} tasks, too few for {len(places)} instances"
             )
-    return found
+    return changes
 
 
 def _rewired(planned: Topology, running: Topology) -> bool:
@@ -143,18 +143,20 @@ def differences(planned: Places, running: Deployed) -> list[str]:
     Slots are only numbers: two instances share a worker in both or in neither.
     """
     now = dict(running.components)
-    found = []
+    changes = []
     workers: dict[tuple[str, int], tuple[str, int]] = {}
     for component, places in planned.items():
         there = now.get(component, ())
         if len(there) != len(places):
-            found.append(f"{component} has {len(there)} instances, planned are {len(places)}")
+            changes.append(f"{component} has {len(there)} instances, the plan has {len(places)}")
             continue
         for number, (wanted, seen) in enumerate(zip(places, there, strict=True)):
             if wanted[0] != seen[0]:
-                found.append(f"{component} {number} is on {seen[0]}, planned on {wanted[0]}")
+                changes.append(
+                    f"{component} {number} is on {seen[0]}, the plan has it on {wanted[0]}"
+                )
             elif workers.setdefault(wanted, seen) != seen:
-                found.append(f"{component} {number} is in another worker of {seen[0]}")
-    if not found and len(set(workers.values())) < len(workers):
-        found.append("two planned workers are one")
-    return found
+                changes.append(f"{component} {number} is in another worker of {seen[0]}")
+    if not changes and len(set(workers.values())) < len(workers):
+        changes.append("two workers of the plan run as one")
+    return changes

@@ -32,7 +32,7 @@ def command(
             loaded, seed=seed, budget=budget, progress=lambda text: say(f"planning: {text}")
         )
     if budget.stopped:
-        say("stopped early: gains and losses below are of plans that were cut short")
+        say("stopped early: the gains and losses below are of unfinished plans")
     if as_json:
         write_json(advice_dict(advice))
     else:

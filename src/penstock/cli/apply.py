@@ -71,7 +71,11 @@ def command(
         if not yes:
             if as_json:
                 write_json(_dry_run(publication, wait_s))
-            say("nothing was changed; --yes does it" if publication.any else "nothing to do")
+            say(
+                "nothing was changed; --yes applies the plan"
+                if publication.any
+                else "nothing to do"
+            )
             return EXIT_CHANGES if detailed_exitcode and publication.any else EXIT_DONE
 
         def keep(state: Receipt) -> None:

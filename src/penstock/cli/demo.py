@@ -73,15 +73,15 @@ def command(
         _step(f"1. Run: {_TOPOLOGY} as a PySpark stream on real tuples, at three loads")
         watched = _run(spark, graph, out / "run")
         _step("2. Measure: the pipeline on Spark fits what a tuple costs in each component")
-        found = _measure(spark, out / "run" / "telemetry")
+        fitted = _measure(spark, out / "run" / "telemetry")
         for _ in range(_MOST_RUNS - 1):
-            if not found.not_ready:
+            if not fitted.not_ready:
                 break
-            show(*_missing(found), "The run goes on, for more of the same:")
+            show(*_missing(fitted), "The run goes on, for more of the same:")
             watched += _run(spark, graph, out / "run", goes_on=True)
-            found = _measure(spark, out / "run" / "telemetry")
-    show(profile_page(found))
-    measured = _whole_profile(found)
+            fitted = _measure(spark, out / "run" / "telemetry")
+    show(profile_page(fitted))
+    measured = _whole_profile(fitted)
     _step("3. Measured beside fitted: CPU of each component over the whole run")
     show(_beside(watched, measured))
     profile = measured.as_on(UNKNOWN_TYPE, _UNLIKE)
@@ -152,13 +152,13 @@ def _measure(spark: Any, folder: Path) -> Measurement:
     return build_profile(spark, source, Settings(warm_up_s=_WARM_UP_S), progress=say)
 
 
-def _missing(found: Measurement) -> list[str]:
-    return [f"{missing.row} is not known yet: {missing.why}" for missing in found.not_ready]
+def _missing(measured: Measurement) -> list[str]:
+    return [f"{missing.row} is not known yet: {missing.why}" for missing in measured.not_ready]
 
 
-def _whole_profile(found: Measurement) -> Profile:
+def _whole_profile(measured: Measurement) -> Profile:
     try:
-        return found.whole_profile()
+        return measured.whole_profile()
     except PenstockError as error:
         remedy = "is this computer very busy? try again when it is not"
         raise PenstockError(f"{error}\n{remedy}") from None
@@ -187,15 +187,15 @@ def _beside(watched: list[Batch], profile: Profile) -> Table:
 def _compare_and_show(problem: Problem) -> tuple[app.Comparison, Plan]:
     machines = len(problem.cluster.machines)
     _step(f"4. Plan it on {machines} machines with {', '.join(_SCHEDULERS)}, from the profile")
-    found = app.compare(problem, _SCHEDULERS)
-    rows = [row.facts for row in found.rows]
+    comparison = app.compare(problem, _SCHEDULERS)
+    rows = [row.facts for row in comparison.rows]
     show(comparison_page(rows))
 
-    assert found.bound is not None  # the example has rates
+    assert comparison.bound is not None  # the example has rates
     _step("5. How much better can any plan be?")
-    show(bound_page(problem, found.bound))
+    show(bound_page(problem, comparison.bound))
 
-    plans = {row.scheduler: row.plan for row in found.rows if row.plan is not None}
+    plans = {row.scheduler: row.plan for row in comparison.rows if row.plan is not None}
     best = max(plans.values(), key=lambda plan: plan.predicted.scale or 0.0)
     _step(f"6. The best plan, by {best.scheduler}")
     show(plan_page(best))
@@ -212,7 +212,7 @@ def _compare_and_show(problem: Problem) -> tuple[app.Comparison, Plan]:
         show(simulation_page(app.simulate(best)))
     else:
         say("not simulated, because numba is not installed: pip install 'penstock[simulate]'")
-    return found, best
+    return comparison, best
 
 
 def _report(compared: app.Comparison, best: Plan, out: Path) -> Path | None:
@@ -226,8 +226,8 @@ def _report(compared: app.Comparison, best: Plan, out: Path) -> Path | None:
     wanted = reports.ReportOptions(
         schedulers=_SCHEDULERS, seeds=1, before=known["default"].plan, known=known
     )
-    found = reports.report_on_plan(best, wanted)
-    page = reports.page(found, wanted, "penstock demo", now(), time.monotonic() - began)
+    report = reports.report_on_plan(best, wanted)
+    page = reports.page(report, wanted, "penstock demo", now(), time.monotonic() - began)
     path = out / "report.html"
     write_file(path, to_html(page))
     write_file(out / "plan.svg", placement_file(best))

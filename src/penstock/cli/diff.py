@@ -37,7 +37,7 @@ def command(
     """
     if taken_from is not None:
         if after is not None:
-            raise UsageError("with --from, name one plan: it is held against what runs")
+            raise UsageError("with --from, name one plan: it is compared with what runs")
         target = engine_options.engine(
             taken_from, more, nimbus=nimbus, ui=ui, storm_yaml=storm_yaml, types=types
         )

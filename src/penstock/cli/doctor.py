@@ -72,5 +72,5 @@ def _summary(checks: tuple[Check, ...]) -> str:
     if required:
         return f"✗ Penstock cannot work without: {', '.join(required)}."
     if failing:
-        return f"✓ All that planning needs is here; – optional and not here: {len(failing)}."
-    return "✓ All is here."
+        return f"✓ All that planning needs is installed; – optional and missing: {len(failing)}."
+    return "✓ Everything is installed."

@@ -81,15 +81,15 @@ def _python() -> Check:
 def _penstock() -> Check:
     folder = Path(penstock.__file__).parent
     installed = _installed_version("penstock")
-    found = f"{penstock.__version__} ({folder})"
+    version = f"{penstock.__version__} ({folder})"
     if installed is not None and installed != penstock.__version__:
-        found += f", installed as {installed}"
+        version += f", installed as {installed}"
     return Check(
         name="Penstock",
         # The two part when the tree has moved on since it was installed.
         ok=installed == penstock.__version__,
         needed_for="everything",
-        found=found if installed is not None else f"{found}, not installed",
+        found=version if installed is not None else f"{version}, not installed",
         remedy="install it again: make setup, or pip install in the environment in use",
     )
 
@@ -114,7 +114,7 @@ def _cores() -> Check:
         ok=cores is not None,
         needed_for="sweeps and parallel runs",
         found=str(cores) if cores is not None else "unknown",
-        remedy="none: work goes on as with one core",
+        remedy="none: works as on one core",
     )
 
 
@@ -147,15 +147,15 @@ def _current_directory() -> Check:
     try:
         here = Path.cwd()
     except FileNotFoundError:
-        found, writable = "it no longer exists", False
+        state, writable = "it no longer exists", False
     else:
         writable = os.access(here, os.W_OK)
-        found = f"{here} ({'writable' if writable else 'not writable'})"
+        state = f"{here} ({'writable' if writable else 'not writable'})"
     return Check(
         name="current directory",
         ok=writable,
         needed_for="plans and reports written without a path",
-        found=found,
+        found=state,
         remedy="change to a directory you may write to",
     )
 
@@ -237,18 +237,18 @@ def _storm(environ: Mapping[str, str]) -> Check:
     home = environ.get("STORM_HOME")
     cached = cache_folder(environ) / f"storm-{STORM_VERSION}"
     if not home and (cached / "RELEASE").is_file():
-        ok, found = True, f"{STORM_VERSION}, resolved by Maven ({cached})"
+        ok, state = True, f"{STORM_VERSION}, resolved by Maven ({cached})"
     elif not home:
-        ok, found = False, "STORM_HOME is not set, and Maven has not resolved it yet"
+        ok, state = False, "STORM_HOME is not set, and Maven has not resolved it yet"
     elif not (Path(home) / "lib").is_dir():
-        ok, found = False, f"{home} has no lib folder"
+        ok, state = False, f"{home} has no lib folder"
     else:
-        ok, found = True, f"{_storm_release(Path(home))} ({home})"
+        ok, state = True, f"{_storm_release(Path(home))} ({home})"
     return Check(
         name="Apache Storm",
         ok=ok,
         needed_for="running and applying plans on Storm",
-        found=found,
+        found=state,
         remedy="set STORM_HOME to an installation; with Maven it is resolved when first needed",
     )
 
@@ -267,14 +267,14 @@ def _kafka_connector(environ: Mapping[str, str]) -> Check:
 
 def _storm_plugin() -> Check:
     try:
-        ok, found = True, str(plugin_jar())
+        ok, state = True, str(plugin_jar())
     except StormMissing:
-        ok, found = False, "not built"
+        ok, state = False, "not built"
     return Check(
         name="Storm plugin",
         ok=ok,
         needed_for="obeying plans and telemetry inside Storm",
-        found=found,
+        found=state,
         remedy="make setup builds it where mvn and a JDK 17 are; it is in released wheels",
     )
 

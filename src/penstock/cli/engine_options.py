@@ -28,7 +28,7 @@ EngineName = Annotated[
         "--engine",
         parser=_engine_name,
         metavar="ENGINE",
-        help="What the topology runs on: storm, spark, or one installed besides.",
+        help="What the topology runs on: storm, spark, or another installed engine.",
     ),
 ]
 From = Annotated[
@@ -37,7 +37,7 @@ From = Annotated[
         "--from",
         parser=_engine_name,
         metavar="ENGINE",
-        help="Take what runs on a cluster: storm, or an engine installed besides.",
+        help="Take what runs on a cluster: storm, or another installed engine.",
     ),
 ]
 To = Annotated[
@@ -46,7 +46,7 @@ To = Annotated[
         "--to",
         parser=_engine_name,
         metavar="ENGINE",
-        help="The engine that the plan is put in force on.",
+        help="Engine to apply the plan to.",
     ),
 ]
 EngineOptions = Annotated[
@@ -54,7 +54,7 @@ EngineOptions = Annotated[
     typer.Option(
         "--engine-option",
         metavar="NAME=VALUE",
-        help="An option of an engine that was installed besides.",
+        help="Option of another installed engine.",
     ),
 ]
 Nimbus = Annotated[

@@ -29,22 +29,22 @@ def command(
 
     penstock examples --copy-to my-plans
     """
-    found = examples.descriptions()
+    descriptions = examples.descriptions()
     if copy_to:
-        for entry in found:
+        for entry in descriptions:
             folder = copy_to / f"{entry.kind}s".replace("topologys", "topologies")
             make_folder(folder)
             write_file(folder / f"{entry.name}.yaml", examples.text(entry.kind, entry.name))
-        say(f"copied {len(found)} files to {copy_to}")
+        say(f"copied {len(descriptions)} files to {copy_to}")
         return EXIT_DONE
     if as_json:
-        rows = [asdict(entry) for entry in found]
+        rows = [asdict(entry) for entry in descriptions]
         write_json({**answer_head("examples"), "examples": rows})
         return EXIT_DONE
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for column in ("kind", "name", "what it is"):
         table.add_column(column)
-    for entry in found:
+    for entry in descriptions:
         # One line each; --json and the files have the whole description.
         table.add_row(entry.kind, entry.name, shorten(entry.description, 90, placeholder=" …"))
     show(table)

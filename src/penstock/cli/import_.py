@@ -12,7 +12,7 @@ from penstock import app as api
 from penstock.cli import engine_options, options
 from penstock.cli.output import make_folder, say, write_file, write_json, write_text
 from penstock.engines import registry
-from penstock.engines.base import Engine
+from penstock.engines.base import Ability, Engine
 from penstock.errors import EXIT_DONE, UsageError
 from penstock.files.answer_formats import answer_head
 from penstock.files.store import dumps, load, save, to_dict
@@ -26,19 +26,22 @@ OutFolder = Annotated[Path, typer.Option("--out", "-o", help="Folder for the fil
 
 
 class _ImportGroup(typer.core.TyperGroup):
-    """A command for each engine that was installed besides, next to those written here."""
+    """A command for each engine that can say what runs on it, next to those written here."""
 
     def list_commands(self, context: Any) -> list[str]:
         own = super().list_commands(context)
-        return [*own, *(name for name in registry.installed() if name not in own)]
+        return [*own, *(name for name in registry.able(Ability.SNAPSHOT) if name not in own)]
 
     def get_command(self, context: Any, name: str) -> Any:
         own = super().get_command(context, name)
-        return _command_of(name) if own is None and name in registry.installed() else own
+        # Any engine by its name: one that cannot is refused, with those that can.
+        return _command_of(name) if own is None and name in registry.names() else own
 
 
 app = typer.Typer(
-    cls=_ImportGroup, help="Turn other people's files into ours.", no_args_is_help=True
+    cls=_ImportGroup,
+    help="Import clusters and topologies from other formats.",
+    no_args_is_help=True,
 )
 
 
@@ -103,7 +106,7 @@ def storm(
 
 
 def _command_of(name: str) -> Any:
-    """The command for an engine that was installed besides; its options are its own."""
+    """The command for an engine without one of its own here; it takes the engine's options."""
     single = typer.Typer(add_completion=False, rich_markup_mode=None)
 
     @single.command(name, short_help=f"Import a running cluster of {name}.")
@@ -135,7 +138,8 @@ def _write_running(target: Engine, out: Path, *, as_json: bool) -> int:
         write_json({**answer_head("imported"), "files": names, **observations})
     machines = counted(len(snapshot.cluster.machines), "machine")
     topologies = counted(len(snapshot.topologies), "topology")
-    say(f"wrote {machines}, {topologies} and who runs where to {out}")
+    places = " and who runs where" if running.plan is not None else ""
+    say(f"wrote {machines}, {topologies}{places} to {out}")
     if snapshot.avoided:
         say(f"on the blacklist of {target.name}: {', '.join(snapshot.avoided)}")
     return EXIT_DONE

@@ -30,7 +30,7 @@ def client_of(source: str | None, file: Path | None) -> dict[str, str]:
     if file is None:
         return {}
     if source is None or not source.startswith(PREFIX):
-        raise UsageError("--kafka-config goes with a source kafka://broker:port/topic")
+        raise UsageError("--kafka-config needs a source kafka://broker:port/topic")
     properties = client_properties(file)
     has_secret = any(part in name for name in properties for part in _SECRET_PARTS)
     if has_secret and file.stat().st_mode & 0o077:

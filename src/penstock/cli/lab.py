@@ -48,7 +48,9 @@ def up(
     machines: MachinesOption = DEFAULT_MACHINES,
     warm_up: Annotated[
         float,
-        typer.Option("--warm-up", help="Seconds in which a new program is not limited.", min=0),
+        typer.Option(
+            "--warm-up", help="Seconds for which a new program runs without limits.", min=0
+        ),
     ] = WARM_UP_S,
     out: ClusterOut = None,
     as_json: options.Json = False,

@@ -44,15 +44,15 @@ def command(
     """
     target = engine_options.engine(engine)
     require(target, Ability.DEMO)
-    found = parse_machines(machines)
+    lab_machines = parse_machines(machines)
     with naming_its_package(engine):
-        result = target.closed_loop(load_topology(example), found, seconds, say)
+        result = target.closed_loop(load_topology(example), lab_machines, seconds, say)
     before, after, gain = result.before, result.after, result.gain
     if as_json:
         write_json(
             {
                 **answer_head("lab-demo"), "topology": example,
-                "machines": [m.points for m in found],
+                "machines": [m.points for m in lab_machines],
                 "before": {"rate_per_s": before.rate_per_s, "batch_s": before.batch_s},
                 "after": {"rate_per_s": after.rate_per_s, "batch_s": after.batch_s},
                 "gain": gain,
@@ -62,10 +62,14 @@ def command(
     show(plan_page(result.plan))
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     table.add_column(f"{example}, {result.rows_per_batch:,} tuples a batch")
-    for column in ("tuples/s", "batch (s)", *(f"{m.name} used of {m.points:g}" for m in found)):
+    for column in (
+        "tuples/s",
+        "batch (s)",
+        *(f"{m.name} used of {m.points:g}" for m in lab_machines),
+    ):
         table.add_column(column, justify="right")
     for name, seen in (("Spark alone", before), ("under the plan", after)):
-        used = [f"{seen.machine_points.get(m.name, float('nan')):.0f}" for m in found]
+        used = [f"{seen.machine_points.get(m.name, float('nan')):.0f}" for m in lab_machines]
         table.add_row(name, rate(seen.rate_per_s), f"{seen.batch_s:.2f}", *used)
     show("", table)
     predicted = rate(result.plan.predicted.scale or 0.0)

@@ -128,7 +128,7 @@ def command(
         )  # fmt: skip
         problem = running.problem
     elif telemetry or since:
-        raise UsageError("--telemetry and --since go with --from storm --profile live")
+        raise UsageError("--telemetry and --since need --from storm --profile live")
     else:
         problem = options.make_problem(
             topologies, example, cluster, profile, weighted=weighted, headroom=headroom, met=met,
@@ -166,17 +166,17 @@ def command(
         if as_json:
             write_json(planned.to_dict())
         return _say_why_not(planned, stopped=budget.stopped)
-    made = running.stamped(planned.plan) if running else planned.plan
-    made = replace(made, notes=(*made.notes, *(f"what if: {text}" for text in assumed)))
-    _write(made, out, svg)
+    plan = running.stamped(planned.plan) if running else planned.plan
+    plan = replace(plan, notes=(*plan.notes, *(f"what if: {text}" for text in assumed)))
+    _write(plan, out, svg)
     if as_json:
-        write_text(dumps(made))
+        write_text(dumps(plan))
     else:
-        _show(made, before, beside, all_machines=machines)
+        _show(plan, before, beside, all_machines=machines)
     for shortfall in planned.outcome.shortfalls:
         say(f"not placed: {shortfall}")
     _say_what_is_written(out, svg)
-    _say_what_is_left_out(made, asked=if_lost)
+    _say_what_is_left_out(plan, asked=if_lost)
     if planned.outcome.interrupted:
         say(f"{scheduler} was stopped early; this is its best plan so far")
     return EXIT_INTERRUPTED if budget.stopped else _verdict(planned)
@@ -219,7 +219,7 @@ def _costs(
     """The profile by name, or measured now from the cluster's own telemetry."""
     if profile != LIVE:
         if telemetry or since:
-            raise UsageError("--telemetry and --since go with --profile live")
+            raise UsageError("--telemetry and --since need --profile live")
         return profile
     return live_profile(target, engine_options.telemetry(target, telemetry, since), say=say)
 
@@ -247,8 +247,8 @@ def _say_what_is_written(*paths: Path | None) -> None:
 
 def _say_what_is_left_out(plan: Plan, *, asked: bool | None) -> None:
     if asked is None and not plan.if_lost:
-        why = "takes long to work out here" if plan.problem.has_rates else "makes a long plan here"
-        say(f"what happens when a machine is lost {why}; --if-lost does it")
+        why = "takes long to work out" if plan.problem.has_rates else "makes a long plan"
+        say(f"left out: what happens when a machine is lost ({why}); --if-lost adds it")
     if not plan.problem.has_rates:
         _say_what_fits_nowhere(plan)
 
@@ -273,5 +273,5 @@ def _say_why_not(planned: app.PlanAnswer, *, stopped: bool) -> int:
         return EXIT_INTERRUPTED if stopped else EXIT_FAILURE
     for shortfall in planned.outcome.shortfalls:
         say(f"{planned.scheduler} found no plan: {shortfall}")
-    say("a plan may exist all the same; another scheduler may find one")
+    say("a plan may still exist; another scheduler may find one")
     return EXIT_FAILURE

@@ -117,7 +117,7 @@ def command(
     penstock profile --from storm --telemetry /mnt/telemetry -o profile.json
     """
     if seconds is not None and not follow:
-        raise UsageError("--seconds goes with --follow; without it all telemetry is read, once")
+        raise UsageError("--seconds needs --follow; without it all telemetry is read once")
     output = _Output(out, partial, as_json, timings)
     if source_format == _KAFKA:
         say("warning: --format kafka is not needed any more: kafka://… says what the source is")
@@ -146,7 +146,7 @@ def command(
             app.measure_running(target, selection, measuring, history=history, say=say)
         )
     if source is None or telemetry or since:
-        raise UsageError("name a folder of telemetry; --telemetry and --since go with --from storm")
+        raise UsageError("name a folder of telemetry; --telemetry and --since need --from storm")
     if types is not None:
         measuring = replace(measuring, machine_types=load_machine_types(types))
     if follow:
@@ -157,7 +157,9 @@ def command(
 def _refuse_folders(*, follow: bool, store: str | None) -> None:
     """A running cluster's telemetry is read once, into tables of its own."""
     if follow:
-        raise UsageError("--follow needs a folder of telemetry, and does not go with --from storm")
+        raise UsageError(
+            "--follow needs a folder of telemetry, and cannot be combined with --from storm"
+        )
     if store is not None:
         raise UsageError("--store keeps all telemetry: name a folder, without --from storm")
 
@@ -186,7 +188,7 @@ def _follow(
     reason = f"{source}: no telemetry came in, so there is no profile"
     if stop.received is None:
         raise InputError(
-            f"{reason}; wait longer with --seconds, and see that files are there whose names do "
+            f"{reason}; wait longer with --seconds, and check that there are files whose names do "
             "not begin with . or _ (those are still being written)"
         )
     say(reason)

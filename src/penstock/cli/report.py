@@ -123,14 +123,14 @@ def command(
             progress=lambda text: say(f"{text} …") if is_terminal() else None,
         )
         if plan is not None:
-            found = reports.report_on_plan(plan, wanted)
+            report = reports.report_on_plan(plan, wanted)
         else:
             problem = options.make_problem(
                 sources, example, cluster, profile, weighted=weighted, headroom=headroom, met=met,
                 estimate_from=estimate_from,
             )  # fmt: skip
-            found = reports.report_on_problem(problem, scheduler, wanted)
-    page = reports.page(found, wanted, _command_line(), now(), time.monotonic() - began)
+            report = reports.report_on_problem(problem, scheduler, wanted)
+    page = reports.page(report, wanted, _command_line(), now(), time.monotonic() - began)
     _put_out(VIEWS[view](page), path)
     return EXIT_INTERRUPTED if budget.stopped else EXIT_DONE
 

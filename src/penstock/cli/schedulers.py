@@ -28,15 +28,15 @@ def command(
 
     penstock schedulers --json
     """
-    found = list(registered().values())
+    schedulers = list(registered().values())
     if as_json:
-        rows = [_row(entry) for entry in found]
+        rows = [_row(entry) for entry in schedulers]
         write_json({**answer_head("schedulers"), "schedulers": rows})
         return EXIT_DONE
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for column in ("name", "what it does", "after", "from"):
         table.add_column(column)
-    for entry in found:
+    for entry in schedulers:
         if entry.scheduler is None:
             table.add_row(entry.name, entry.problem, "", entry.origin)
         else:
@@ -44,7 +44,7 @@ def command(
             table.add_row(entry.name, kind.summary, kind.paper or "our own", entry.origin)
     show(table)
     if details:
-        show("", _looks_table(found), "", _parameter_table(found))
+        show("", _looks_table(schedulers), "", _parameter_table(schedulers))
     return EXIT_DONE
 
 
@@ -61,8 +61,8 @@ def _row(entry: Registered) -> dict[str, object]:
     }
 
 
-def _looks_table(found: list[Registered]) -> Table:
-    kinds = [entry.scheduler for entry in found if entry.scheduler is not None]
+def _looks_table(schedulers: list[Registered]) -> Table:
+    kinds = [entry.scheduler for entry in schedulers if entry.scheduler is not None]
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     table.add_column("looks at")
     for kind in kinds:
@@ -76,11 +76,11 @@ def _looks_table(found: list[Registered]) -> Table:
     return table
 
 
-def _parameter_table(found: list[Registered]) -> Table:
+def _parameter_table(schedulers: list[Registered]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for column in ("scheduler", "parameter", "default", "meaning"):
         table.add_column(column)
-    for entry in found:
+    for entry in schedulers:
         for parameter in parameters_of(entry.scheduler) if entry.scheduler else ():
             table.add_row(entry.name, parameter.name, str(parameter.default), parameter.help)
     return table

@@ -84,7 +84,9 @@ def command(
     """
     curve = load_curve or loads is not None
     if curve and (fluid or saturate or offered is not None or load_ is not None or runs > 1):
-        raise UsageError("--load-curve goes without --offered, --load, --saturate, --runs, --fluid")
+        raise UsageError(
+            "--load-curve cannot be combined with --offered, --load, --saturate, --runs or --fluid"
+        )
     at_loads = parse_loads(loads)
     if not fluid:
         require_numba()
@@ -128,14 +130,14 @@ def command(
     if len(result.runs[0].looks) < 2:
         say("stopped before there was a result")
         return EXIT_INTERRUPTED
-    found = None
+    results = None
     if as_json or out:
-        found = simulation_to_dict(result, simulation_remarks(result))
+        results = simulation_to_dict(result, simulation_remarks(result))
     if as_json:
-        write_json(found)
+        write_json(results)
     else:
         show(simulation_page(result))
-    for path, content in ((out, to_json(found) if found else ""), (svg, "")):
+    for path, content in ((out, to_json(results) if results else ""), (svg, "")):
         if path:
             write_file(path, _picture(result) if path is svg else content, is_printed=True)
             say(f"wrote {path}")

@@ -18,7 +18,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 @dataclass
 class Stop:
-    """Asked again and again by a run whether to end after the batch in hand.
+    """Asked again and again by a run whether to end after the current batch.
 
     Time and signals count from the first time it is asked. A signal before that, while Spark
     starts, goes to whoever dealt with it before, and ends the command at once: there is nothing to

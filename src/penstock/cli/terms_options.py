@@ -142,7 +142,7 @@ def _least(name: str) -> Least:
 
 
 def _latencies(problem: Problem, texts: list[str]) -> list[tuple[str, float]]:
-    found = []
+    limits = []
     for text in texts:
         name, equals, value = text.rpartition("=")
         try:
@@ -150,16 +150,16 @@ def _latencies(problem: Problem, texts: list[str]) -> list[tuple[str, float]]:
         except ValueError:
             raise UsageError(f'--latency takes 50 or topology=50, not "{text}"') from None
         named = [name] if equals else [t.name for t in problem.topologies]
-        found += [(topology, limit) for topology in named]
-    return found
+        limits += [(topology, limit) for topology in named]
+    return limits
 
 
 def _tightest(limits: tuple[tuple[str, float], ...]) -> tuple[tuple[str, float], ...]:
     """One limit for each topology: the lower, where there are two."""
-    found: dict[str, float] = {}
+    tightest: dict[str, float] = {}
     for name, limit in limits:
-        found[name] = min(limit, found.get(name, limit))
-    return tuple(found.items())
+        tightest[name] = min(limit, tightest.get(name, limit))
+    return tuple(tightest.items())
 
 
 def _pair(text: str) -> tuple[str, str]:

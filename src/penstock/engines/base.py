@@ -104,11 +104,11 @@ class Batch:
     def rate_per_s(self, component: str) -> float:
         """Tuples/s that a component took in."""
         mine = [s for s in self.samples if s.component == component]
-        taken = sum(
+        tuples = sum(
             s.produced if s.produced is not None else sum(i.tuples for i in s.inputs or ())
             for s in mine
         )
-        return taken / self.seconds if self.seconds else 0.0
+        return tuples / self.seconds if self.seconds else 0.0
 
     def cpu_s(self, component: str) -> float:
         """Seconds of CPU that a component's instances used."""

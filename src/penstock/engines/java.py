@@ -94,12 +94,12 @@ def _ask(executable: Path, source: str, environ: Mapping[str, str]) -> Java | No
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    said = answer.stderr + answer.stdout
-    version = _VERSION.search(said)
+    output = answer.stderr + answer.stdout
+    version = _VERSION.search(output)
     if answer.returncode != 0 or version is None:
         return None
     # Java itself knows its home best; the file on PATH may be a link or a launcher script.
-    home = _HOME.search(said)
+    home = _HOME.search(output)
     return Java(
         home=Path(home["home"]) if home else executable.resolve().parent.parent,
         executable=executable,

@@ -42,5 +42,5 @@ def copy_jars(
     except (OSError, subprocess.TimeoutExpired) as failure:
         raise error(f"Maven did not resolve {what}: {failure}") from None
     if done.returncode != 0 or not any(into.glob("*.jar")):
-        said = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
-        raise error(f"Maven did not resolve {what}: " + " ".join(said[:3]))
+        output = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+        raise error(f"Maven did not resolve {what}: " + " ".join(output[:3]))

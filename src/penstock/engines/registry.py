@@ -51,11 +51,6 @@ def names() -> tuple[str, ...]:
     return tuple(_entries())
 
 
-def installed() -> tuple[str, ...]:
-    """Names of the engines that other packages brought, without loading any."""
-    return tuple(name for name in _entries() if name not in _BUILT_IN)
-
-
 def get(name: str) -> type[Engine]:
     """The engine of that name."""
     entries = _entries()
@@ -141,7 +136,7 @@ def _loaded(entry: EntryPoint) -> RegisteredEngine:
     except Exception as error:
         return RegisteredEngine(entry.name, origin, None, f"cannot be loaded: {error}")
     missing = lacks(loaded)
-    problem = f"is no engine: lacks {', '.join(missing)}" if missing else ""
+    problem = f"is not an engine: it lacks {', '.join(missing)}" if missing else ""
     return RegisteredEngine(entry.name, origin, None if missing else loaded, problem)
 
 

@@ -46,6 +46,10 @@ _ROUNDS, _IDLE_ROUNDS, _NEAR = 20, 3, 1e-3
 _CLOSE = 1e-4
 
 
+#: Where a problem keeps its bound.
+_DERIVED = "upper bound"
+
+
 @dataclass(frozen=True)
 class Bound:
     """The bound and what it says about the problem. Prices are in scale per unit of the limit."""
@@ -77,7 +81,19 @@ class Bound:
 
 
 def upper_bound(problem: Problem) -> Bound:
-    """The bound of a problem with rates; 0 where no plan can even pay its overheads."""
+    """The bound of a problem with rates; 0 where no plan can even pay its overheads.
+
+    It is solved once: planning, schedulers and reports that ask for it later get the same.
+    """
+    if _DERIVED not in problem.derived:
+        problem.derived[_DERIVED] = solve_bound(problem)
+    bound = problem.derived[_DERIVED]
+    assert isinstance(bound, Bound)
+    return bound
+
+
+def solve_bound(problem: Problem) -> Bound:
+    """The bound, worked out anew."""
     # scipy takes longer to load than most commands to run, and many commands need no bound.
     from penstock.evaluate.movement import can_matter
     from penstock.evaluate.programme import formulate, solve

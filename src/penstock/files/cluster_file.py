@@ -42,10 +42,12 @@ class TypeFields(Strict):
     """What machines of a type have in common."""
 
     cpu_points: Positive = Field(100.0, description="CPU capacity: 100 per machine or per core.")
-    core_points: Positive | None = Field(None, description="Most one thread uses; else all.")
+    core_points: Positive | None = Field(
+        None, description="Most that one thread can use; all if absent."
+    )
     speed: Positive | None = Field(
         None,
-        description="Of one core; 1 = as fast as where costs were measured (`--estimate-from`).",
+        description="Speed of one core; 1 = as where costs were measured (`--estimate-from`).",
     )
     memory_mb: Positive | None = None
     slots: Annotated[int, Field(ge=1, le=10_000)] = Field(
@@ -64,7 +66,7 @@ class TypeFields(Strict):
     flops_per_cycle: Positive | None = None
     resources: Amounts = Field(
         default_factory=dict,
-        description="Other resources of a machine, by name: gpu: 4. What is not named it lacks.",
+        description="Other resources of a machine, by name: gpu: 4. It has none of others.",
     )
 
 
@@ -84,7 +86,7 @@ class MachineGroup(Strict):
     count: Annotated[int, Field(ge=0, le=MOST_MACHINES)] | None = None
     name: Name | None = Field(None, description="Prefix of the names, or the name of the one.")
     names: list[Name] | None = None
-    hosts: list[str] | None = Field(None, description="What the engine calls them, if not so.")
+    hosts: list[str] | None = Field(None, description="What the engine calls them, if different.")
     rack: Name = _DEFAULTS.rack
     region: Name = _DEFAULTS.region
 
@@ -120,13 +122,14 @@ class ClusterFile(FileModel):
         0.0, description="Fraction of each machine's and thread's CPU kept free."
     )
     worker_min_cpu_points: NotNegative = Field(
-        0.0, description="Requests mode: the least CPU a worker is charged."
+        0.0, description="Requests mode: the least CPU that a worker counts for."
     )
     types: Annotated[dict[Name, TypeFields], Field(min_length=1)]
     machines: Annotated[list[MachineGroup], Field(min_length=1)]
     network: NetworkFields = Field(default_factory=NetworkFields)
     resources: dict[ResourceName, ResourceFields] = Field(
-        default_factory=dict, description="Units and softness of resources beside CPU and memory."
+        default_factory=dict,
+        description="Units of resources beside CPU and memory, and which are soft.",
     )
 
 
@@ -192,7 +195,7 @@ def _naming_findings(document: ParsedFile, i: int, fields: dict[str, object]) ->
     at = ("machines", i)
     if isinstance(names, list):
         if count is not None or fields.get("name") is not None:
-            return [document.finding((*at, "names"), "goes without count and name")]
+            return [document.finding((*at, "names"), "cannot be combined with count or name")]
         count = len(names)
     elif count is None and fields.get("name") is None:
         return [document.finding(at, "needs count, name or names")]

@@ -109,7 +109,7 @@ def _read_text(path: Path, most_bytes: int) -> str:
     except OSError as error:
         raise InputError(Finding(f"cannot be read: {error.strerror or error}", name)) from None
     except ValueError as error:  # a NUL byte in the name
-        raise InputError(Finding(f"is no file name: {error}", repr(name))) from None
+        raise InputError(Finding(f"is not a file name: {error}", repr(name))) from None
     return _decode(data, name)
 
 

@@ -33,7 +33,7 @@ class InstanceFields(Strict):
     machine: str
     slot: Slot = 0
     share: Annotated[float, Field(ge=0, le=1)] | None = Field(
-        None, description="Part of the component's input; else divided evenly."
+        None, description="Part of the component's input; divided evenly if absent."
     )
 
 

@@ -59,7 +59,7 @@ class PlanFile(FileModel):
     topologies: list[PlacedTopology]
     if_lost: list[ContingencyFields] = Field(default_factory=list)
     deployed: list[DeployedFields] = Field(
-        default_factory=list, description="What ran when the plan was made, if an engine told."
+        default_factory=list, description="What ran when the plan was made, if known."
     )
     kept: list[KeptFields] = Field(
         default_factory=list,

@@ -109,7 +109,7 @@ class StreamMeasureFields(Strict):
     source: Name
     target: Name
     stream: Name = DEFAULT_STREAM
-    topology: str = Field("", description="Only for this topology; else for all.")
+    topology: str = Field("", description="Only for this topology; for all if absent.")
     selectivity: NotNegative | None = None
     selectivity_error: NotNegative | None = None
     tuple_bytes: NotNegative | None = None

@@ -71,7 +71,7 @@ class ReceiptTopologyFields(Strict):
     workers_restarted: Number = 0
     workers: Number = 0
     placed_after_s: Annotated[float, Field(ge=0)] | None = Field(
-        None, description="Until the placement was seen to be the plan's."
+        None, description="Seconds until the placement was the plan's."
     )
 
     def value(self) -> TopologyReceipt:
@@ -86,7 +86,7 @@ class ReceiptFile(FileModel):
     plan: PlanId = Field(description="First digits of the plan file's SHA-256.")
     engine: Name = "storm"
     outcome: Literal["begun", "applied", "rolled back", "not rolled back"] = Field(
-        description="Begun is what one that was killed half-way leaves."
+        description="`begun`: the command was killed half-way."
     )
     began_s: Moment = Field(description="Seconds since 1970, UTC.")
     ended_s: Moment = Field(description="Seconds since 1970, UTC.")

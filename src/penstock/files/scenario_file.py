@@ -46,8 +46,8 @@ _T = TypeVar("_T")
 
 def _word(default: _T, description: str) -> _T:
     """A field that takes one of a few words."""
-    made: _T = Field(default, description=description, strict=False)
-    return made
+    field: _T = Field(default, description=description, strict=False)
+    return field
 
 
 class StepFields(Strict):
@@ -71,12 +71,10 @@ class OfferedFields(Strict):
     """How much arrives: one of the first four, and one pattern over time at most."""
 
     of_sustainable: Positive | None = Field(
-        None, description="Part of the plan's sustainable rate; 0.8 where nothing is given."
+        None, description="Part of the plan's sustainable rate; 0.8 by default."
     )
     per_s: Positive | None = Field(None, description="Tuples/s, all topologies together.")
-    in_flight: Count | None = Field(
-        None, description="As much as goes through: keep so many tuples in flight."
-    )
+    in_flight: Count | None = Field(None, description="Saturate: keep this many tuples in flight.")
     trace: str | None = Field(
         None, description="CSV file beside this one: from which second, tuples/s."
     )
@@ -85,7 +83,9 @@ class OfferedFields(Strict):
         default_factory=list, description="The factor from each time on; the first at 0."
     )
     wave: WaveFields | None = Field(None, description="A day: a factor that goes up and down.")
-    bursts: BurstFields | None = Field(None, description="Every so often, many times as much.")
+    bursts: BurstFields | None = Field(
+        None, description="Bursts: at intervals, a multiple of the rate."
+    )
 
 
 class ServiceFields(Strict):
@@ -98,7 +98,7 @@ class ServiceFields(Strict):
 
 class ServicesFields(ServiceFields):
     components: dict[str, ServiceFields] = Field(
-        default_factory=dict, description="Those that differ, by component."
+        default_factory=dict, description="Components with other service times, by name."
     )
 
 
@@ -108,11 +108,13 @@ class ScenarioChangeFields(Strict):
     at_s: NotNegative
     until_s: Positive | None = Field(None, description="When it is over; not for replace.")
     slow: str | None = Field(None, description="A machine that runs at a part of its speed.")
-    speed: Positive | None = Field(None, description="That part, for slow.")
+    speed: Positive | None = Field(
+        None, description="Its speed, as a part of full speed, for slow."
+    )
     down: str | None = Field(None, description="A machine that dies.")
     cut_off: str | None = Field(None, description="A rack without connection to the others.")
-    replace: str | None = Field(None, description="File of a plan that takes over.")
-    pause_s: NotNegative | None = Field(None, description="Spouts stop so long, for replace.")
+    replace: str | None = Field(None, description="Plan file that takes over.")
+    pause_s: NotNegative | None = Field(None, description="How long spouts stop, for replace.")
 
 
 _NO_OFFER = OfferedFields.model_construct()
@@ -128,9 +130,9 @@ class ScenarioFile(FileModel):
     description: str = ""
     duration_s: Positive = Scenario().duration_s
     warmup_s: NotNegative | None = Field(
-        None, description="Not counted at the beginning; else by the rule MSER-5."
+        None, description="Time left out at the beginning; by the rule MSER-5 if absent."
     )
-    sample_s: Positive = Field(1.0, description="Distance of results over time.")
+    sample_s: Positive = Field(1.0, description="Seconds between results over time.")
     offered: OfferedFields = _NO_OFFER
     service: ServicesFields = _NO_SERVICE
     queue_limit: Count | None = Field(
@@ -138,22 +140,24 @@ class ScenarioFile(FileModel):
     )
     when_full: WhenFull = _word(WhenFull.WAIT, "Senders wait, or tuples are dropped.")
     max_spout_pending: Count | None = Field(
-        None, description="Tuples of a spout instance not acknowledged yet."
+        None, description="Most unacknowledged tuples of a spout instance."
     )
     acking: bool = True
     timeout_s: Positive = STORM_TIMEOUT_S
     replay: bool = Field(True, description="Tuples that timed out are sent again.")
     selectivity: Selectivity = _word(
-        Selectivity.PROBABILITY, "How a part of a tuple comes out: by chance, or every so many."
+        Selectivity.PROBABILITY, "How fractions of tuples are emitted: at random, or every so many."
     )
     shuffle: Shuffle = _word(Shuffle.IN_TURN, "In turn, or Storm's load-aware shuffle.")
     sharing: Sharing = _word(
         Sharing.EQUAL, "CPU of a full machine: equal parts, or by what the plan expects."
     )
     tuples_per_batch: Annotated[int, Field(ge=1, le=10_000)] = Field(
-        1, description="So many tuples are simulated as one, for speed."
+        1, description="Tuples simulated as one, for speed."
     )
-    use_headroom: bool = Field(False, description="Machines use what the plan keeps free, too.")
+    use_headroom: bool = Field(
+        False, description="Let machines use the headroom that the plan keeps free."
+    )
     changes: list[ScenarioChangeFields] = Field(default_factory=list)
 
 
@@ -215,7 +219,7 @@ def _contradictions(file: ScenarioFile) -> Iterator[tuple[Place, str]]:
     if len(patterns) > 1:
         yield ("offered",), f"has two patterns over time: {' and '.join(patterns)}"
     if patterns and given and given[0] in ("in_flight", "trace"):
-        yield ("offered", patterns[0]), f"does not go with {given[0]}"
+        yield ("offered", patterns[0]), f"cannot be combined with {given[0]}"
     times = [step.at_s for step in offered.steps]
     if times and (times[0] != 0 or times != sorted(set(times))):
         yield ("offered", "steps"), "must begin at 0 and go on in time"
@@ -287,7 +291,7 @@ def _change(
     if fields.cut_off is not None:
         return CutOff(fields.at_s, fields.cut_off, fields.until_s)
     if fields.until_s is not None:
-        wrong("does not go with replace", "until_s")
+        wrong("cannot be combined with replace", "until_s")
     try:
         plan = plan_from(read_document(home / str(fields.replace)))
     except InputError as error:

@@ -135,7 +135,7 @@ def first_findings(document: ParsedFile, candidates: Iterable[Finding]) -> list[
     """The first findings of a check that may have very many."""
     findings = list(islice(candidates, _MOST_REFERENCE_FINDINGS + 1))
     if len(findings) > _MOST_REFERENCE_FINDINGS:
-        findings[-1] = document.finding((), "there are more mistakes like these")
+        findings[-1] = document.finding((), "there are more errors like these")
     return findings
 
 
@@ -157,12 +157,12 @@ def _findings(
 ) -> list[Finding]:
     count = error.error_count()
     if count > _MOST_ERRORS:
-        message = f"holds {count:,} mistakes; is it a file of another kind?"
+        message = f"holds {count:,} errors; is it a file of another kind?"
         return [document.finding((), message)]
     shown_errors = error.errors(include_url=False)[:MANY_FINDINGS]
     findings = [_finding(document, model, dict(e)) for e in shown_errors]
     if count > len(findings):
-        findings.append(document.finding((), f"and {count - len(findings):,} mistakes more"))
+        findings.append(document.finding((), f"and {count - len(findings):,} more errors"))
     return findings
 
 

@@ -54,6 +54,14 @@ class Problem:
     #: What to keep to besides carrying tuples.
     terms: Terms = field(default_factory=Terms)
 
+    @cached_property
+    def derived(self) -> dict[str, object]:
+        """What was worked out about this very problem and is asked for again, such as its bound.
+
+        It must not depend on instance counts: a problem :meth:`with_counts` has the same.
+        """
+        return {}
+
     # -- components ---------------------------------------------------------------------------
 
     @cached_property
@@ -348,7 +356,9 @@ class Problem:
 
     def with_counts(self, counts: Sequence[int]) -> Problem:
         """The same problem with every instance count laid down."""
-        return replace(self, given_counts=tuple(int(count) for count in counts))
+        counted = replace(self, given_counts=tuple(int(count) for count in counts))
+        counted.derived.update(self.derived)
+        return counted
 
 
 def build(

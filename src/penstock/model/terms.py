@@ -91,7 +91,7 @@ def check_terms(problem: Problem) -> None:
     terms = problem.terms
     findings = [*_name_findings(problem), *_number_findings(terms)]
     if set(terms.avoid) >= set(problem.cluster.machine_index):
-        findings.append(Finding("leaves no machine at all", field="avoid"))
+        findings.append(Finding("leaves no machines", field="avoid"))
     if findings:
         raise InputError(*findings)
     if replace(terms, avoid=()).is_empty or problem.has_rates:

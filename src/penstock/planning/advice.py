@@ -91,8 +91,8 @@ def advise(
         return capacity(changed, plan.placement).scale * demand
 
     def rate_of(changed: Problem) -> float:
-        made = solve.plan(changed, _SCHEDULER, parameters=_LIGHT, seed=seed, budget=budget)
-        return (made.facts.scale or 0.0) * demand
+        result = solve.plan(changed, _SCHEDULER, parameters=_LIGHT, seed=seed, budget=budget)
+        return (result.facts.scale or 0.0) * demand
 
     progress("today's machines")
     base = max(rate_of(problem), in_hand(problem), 1e-300)
@@ -100,8 +100,8 @@ def advise(
     def change(what: str, changed: Problem) -> Change:
         progress(what)
         # Nobody has to plan anew: the plan in hand, and what is known to be carried, are a floor.
-        found = max(rate_of(changed), in_hand(changed), base)
-        return Change(what, found, upper_bound(changed).scale * demand, _gain(found, base))
+        best = max(rate_of(changed), in_hand(changed), base)
+        return Change(what, best, upper_bound(changed).scale * demand, _gain(best, base))
 
     one_more = [change(f"one more {name}", other) for name, other in _one_more(problem)]
     faster = [
@@ -125,9 +125,9 @@ def advise(
     )
 
 
-def _gain(found: float, base: float) -> float:
+def _gain(best: float, base: float) -> float:
     """What is unlimited already gains nothing."""
-    return 0.0 if found == base else found / base - 1.0
+    return 0.0 if best == base else best / base - 1.0
 
 
 def _one_more(problem: Problem) -> Iterator[tuple[str, Problem]]:
@@ -158,12 +158,12 @@ def _can_go(
     carried = rate_per_s * (1 - 1e-9)
     terms = replace(problem.terms, carry_per_s=carried, least=(Least.MACHINES,))
     asked = replace(problem, terms=terms)
-    made = solve.plan(asked, _SCHEDULER, parameters=_LIGHT, seed=seed, budget=budget)
-    if made.plan is None or not made.outcome.feasible:
+    result = solve.plan(asked, _SCHEDULER, parameters=_LIGHT, seed=seed, budget=budget)
+    if result.plan is None or not result.outcome.feasible:
         return ()
     cluster = problem.cluster
     used = np.bincount(
-        cluster.type_of[made.plan.placement.machines_used], minlength=len(cluster.types)
+        cluster.type_of[result.plan.placement.machines_used], minlength=len(cluster.types)
     )
     spare = cluster.machines_per_type - used
     return tuple((kind.name, int(spare[t])) for t, kind in enumerate(cluster.types) if spare[t] > 0)

@@ -130,8 +130,8 @@ def _slot_on(problem: Problem, placement: Placement, instance: int, machine: int
     if len(own):
         return int(own.min())
     slots = problem.cluster.types[int(problem.cluster.type_of[machine])].slots
-    taken = set(placement.slot[here].tolist())
-    return next((slot for slot in range(slots) if slot not in taken), None)
+    occupied = set(placement.slot[here].tolist())
+    return next((slot for slot in range(slots) if slot not in occupied), None)
 
 
 def _scored(

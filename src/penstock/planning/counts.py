@@ -57,5 +57,5 @@ def note_on_counts(problem: Problem, placement: Placement) -> tuple[str, ...]:
     if not changed:
         return ()
     shown = ", ".join(changed[:4]) + (f" and {len(changed) - 4} more" if len(changed) > 4 else "")
-    told = f"instances in the topology are a starting point here ({shown})"
-    return (f"{told}; --counts-from {COUNTS_FROM_TOPOLOGY} keeps them",)
+    note = f"instances in the topology are a starting point here ({shown})"
+    return (f"{note}; --counts-from {COUNTS_FROM_TOPOLOGY} keeps them",)

@@ -71,8 +71,8 @@ def _key_that_limits(problem: Problem, offered: float) -> HottestKey | None:
     for kind, count in zip(cluster.types, cluster.machines_per_type.tolist(), strict=True):
         if count:
             cluster = cluster.with_more(kind.name, MOST_BOUGHT)
-    found = upper_bound(replace(problem, cluster=cluster))
-    return found.hottest_key if found.scale < offered else None
+    bound = upper_bound(replace(problem, cluster=cluster))
+    return bound.hottest_key if bound.scale < offered else None
 
 
 def _need(problem: Problem, kind: MachineType, offered: float, reached: float) -> Need:

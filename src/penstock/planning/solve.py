@@ -83,18 +83,18 @@ def plan(
 
 
 def _if_lost(
-    made: Plan, most_kinds: int, budget: Callable[[], Budget], *, same_counts: bool
+    plan: Plan, most_kinds: int, budget: Callable[[], Budget], *, same_counts: bool
 ) -> tuple[Contingency, ...]:
     """Where instances go when a machine is lost, by rates where they are known."""
-    if not made.problem.has_rates:
-        return contingencies_by_requests(made.problem, made.placement, most_kinds)
+    if not plan.problem.has_rates:
+        return contingencies_by_requests(plan.problem, plan.placement, most_kinds)
     # scipy's solvers take longer to load than most commands to run.
     from penstock.planning.contingencies.same_counts import contingencies_same_counts
     from penstock.planning.contingencies.with_rates import contingencies
 
     if same_counts:
-        return contingencies_same_counts(made.problem, made.placement, budget(), most_kinds)
-    return contingencies(made.problem, made.placement, budget(), most_kinds)
+        return contingencies_same_counts(plan.problem, plan.placement, budget(), most_kinds)
+    return contingencies(plan.problem, plan.placement, budget(), most_kinds)
 
 
 def _with_cuts(planned: PlanResult) -> PlanResult:
@@ -155,7 +155,7 @@ def _planned(
     )
     if not outcome.missed:
         outcome = replace(outcome, missed=_left_undone(problem, placement, judged))
-    made = Plan(
+    plan = Plan(
         problem=problem,
         placement=placement,
         scheduler=scheduler,
@@ -164,7 +164,7 @@ def _planned(
         predicted=predicted,
         notes=(*notes, *outcome.notes, *note_on_counts(problem, placement)),
     )
-    return PlanResult(scheduler, problem, made, outcome, judged, bound, seconds)
+    return PlanResult(scheduler, problem, plan, outcome, judged, bound, seconds)
 
 
 def _left_undone(

@@ -68,8 +68,8 @@ class Standing:
 def standing(problem: Problem, placement: Placement) -> Standing:
     """What limits a placement; needs rates."""
     judged = assess(problem, placement)
-    found = judged.capacity
-    full_at = _full_at(problem.cluster.usable_cpu - found.machine_fixed, found.machine_slope)
+    capacity = judged.capacity
+    full_at = _full_at(problem.cluster.usable_cpu - capacity.machine_fixed, capacity.machine_slope)
     spare = problem.cluster.usable_cpu - judged.machine_cpu
     machines = sorted(
         (
@@ -86,10 +86,10 @@ def standing(problem: Problem, placement: Placement) -> Standing:
 def _components(
     judged: Assessment, machine_full_at: FloatVector, bound: Bound
 ) -> tuple[ComponentStanding, ...]:
-    problem, placement, found = judged.problem, judged.placement, judged.capacity
+    problem, placement, capacity = judged.problem, judged.placement, judged.capacity
     kind = problem.cluster.type_of[placement.machine]
-    thread = problem.instance_points[placement.component, kind] - found.instance_fixed
-    own = _full_at(thread, found.instance_slope)
+    thread = problem.instance_points[placement.component, kind] - capacity.instance_fixed
+    own = _full_at(thread, capacity.instance_slope)
     at = np.minimum(machine_full_at[placement.machine], own)
     cpu = np.bincount(
         placement.component, weights=judged.instance_cpu, minlength=len(problem.components)

@@ -51,7 +51,7 @@ def assume(problem: Problem, changes: WhatIf) -> tuple[Problem, tuple[str, ...]]
     topologies, demands = _demands(problem, changes.demand, findings)
     left = tuple(m for m in problem.cluster.machines if m.name not in removed) + added
     if not left and not findings:
-        findings.append(Finding("leaves no machine at all", field="--remove"))
+        findings.append(Finding("leaves no machines", field="--remove"))
     if findings:
         raise InputError(*findings)
     terms = replace(
@@ -83,7 +83,7 @@ def _removed(cluster: Cluster, changes: WhatIf, findings: list[Finding]) -> tupl
             continue
         there = [m.name for m in cluster.machines if m.type == kind and m.name not in gone]
         if number > len(there):
-            message = f"{number} of {kind} cannot go: there are {len(there)}"
+            message = f"cannot remove {number} of {kind}: there are {len(there)}"
             findings.append(Finding(message, field="--remove"))
         gone.update(dict.fromkeys(there[len(there) - number :]))
     return tuple(gone)

@@ -46,9 +46,6 @@ _BETTER = 1.0 + 1e-10
 #: Count vectors looked at together, and the most that are listed at all.
 _BATCH = 64
 _MOST_VECTORS = 100_000
-#: How far around the best count vector to look, and the most vectors to look at so.
-_RADIUS = 3
-_MOST_NEIGHBOURS = 4000
 
 
 @dataclass(frozen=True)
@@ -132,27 +129,6 @@ class ExactSearch:
             self.bound = self.best_scale
             self.finished = True
 
-    def look_around(self, budget: Budget) -> None:
-        """Count vectors near that of the best so far, ever nearer ones of better ones."""
-        if self.patterns is None or self.best is None or self.problem.given_counts is not None:
-            return
-        seen: set[bytes] = set()
-        radius, components = 1, len(self.problem.components)
-        while radius <= _RADIUS and (2 * radius + 1) ** components <= _MOST_NEIGHBOURS:
-            before = self.best_scale
-            vectors = self._around(self.best.counts(components), radius)
-            fresh = np.array([v.tobytes() not in seen for v in vectors], dtype=np.bool_)
-            vectors = vectors[fresh]
-            seen.update(v.tobytes() for v in vectors)
-            bounds = self.bounds.of(vectors)
-            order = np.argsort(-bounds, kind="stable")
-            order = order[bounds[order] > self.best_scale * _BETTER]
-            for start in range(0, len(order), _BATCH):
-                batch = order[start : start + _BATCH]
-                if not self._try(vectors[batch], bounds[batch], budget):
-                    return
-            radius = 1 if self.best_scale > before else radius + 1
-
     def outcome(self) -> Outcome:
         exact = self.problem.divides_evenly
         notes = [] if exact else ["groupings are not all even; nothing is proven"]
@@ -219,15 +195,6 @@ class ExactSearch:
             if bound > self.best_scale * _BETTER:
                 self._improve(counts)
         return self.effort_left > 0
-
-    def _around(self, counts: IntVector, radius: int) -> IntMatrix:
-        """Vectors that differ by at most the radius in every component."""
-        steps = [np.arange(-radius, radius + 1)] * len(counts)
-        offsets = np.stack(np.meshgrid(*steps, indexing="ij"), axis=-1).reshape(-1, len(counts))
-        vectors = counts + offsets
-        most_in_all = self.per_machine * len(self.problem.cluster.machines)
-        good = (vectors >= 1).all(axis=1) & (vectors <= self.problem.most_instances).all(axis=1)
-        return np.asarray(vectors[good & (vectors.sum(axis=1) <= most_in_all)])
 
     def _improve(self, counts: IntVector) -> None:
         """Pack these counts at ever higher scales until they no longer fit."""

@@ -70,7 +70,7 @@ def registered() -> dict[str, Registered]:
             entries[entry.name] = Registered(entry.name, origin, None, f"cannot be loaded: {error}")
             continue
         missing = [part for part in _PARTS if not hasattr(loaded, part)]
-        problem = f"is no scheduler: lacks {', '.join(missing)}" if missing else ""
+        problem = f"is not a scheduler: it lacks {', '.join(missing)}" if missing else ""
         entries[entry.name] = Registered(entry.name, origin, None if missing else loaded, problem)
     return entries
 

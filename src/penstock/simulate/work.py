@@ -73,7 +73,7 @@ def require_affordable(
     work = SimulationWork.of(problem, placement, scenario)
     if work.tuples * runs > most_tuples:
         raise TooMuchWorkError(
-            f"some {work.tuples * runs:.2g} tuples to handle, at most {most_tuples:.2g} are "
+            f"about {work.tuples * runs:.2g} tuples to handle, at most {most_tuples:.2g} are "
             "simulated: offer less or for less long (--offered, --load, --duration), let several "
             "travel as one (tuples_per_batch in the scenario), take the fluid model (--fluid), or "
             f"allow so many (--max-tuples {_rounded_up(work.tuples * runs)})"
@@ -106,7 +106,7 @@ def require_room_for_samples(
 
 def _too_many_at_one_time(tuples: float, most_tuples: float) -> TooMuchWorkError:
     return TooMuchWorkError(
-        f"some {tuples:.2g} tuples would be there at one time, at most "
+        f"about {tuples:.2g} tuples would be in the simulator at once, at most "
         f"{most_tuples / _AT_ONE_TIME:.2g} are simulated: offer less, keep fewer in queues "
         "(queue_limit, max_spout_pending in the scenario), check the selectivities, let several "
         "travel as one (tuples_per_batch), take the fluid model (--fluid), or allow so many "

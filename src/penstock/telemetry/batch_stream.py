@@ -22,7 +22,7 @@ class BatchStream:
     """A streaming query whose batches are handled by a function.
 
     Spark cuts off whatever is under way when a query is stopped. Here a query that is told to stop
-    first comes to the end of the batch in hand; one that was just started has its first look at
+    first comes to the end of the current batch; one that was just started has its first look at
     the input in hand.
     """
 

@@ -123,7 +123,7 @@ class Pipeline:
     ) -> None:
         """Read files as they come, and bring tables and profile up to date after each batch.
 
-        Told to stop, it ends after the batch in hand and its refresh.
+        Told to stop, it ends after the current batch and its refresh.
         """
         # What a run before this one took in but did not get to compute.
         self.tables.compute()
@@ -201,7 +201,7 @@ class Pipeline:
 
     def _in_our_words(self, error: SparkFailed) -> PenstockError:
         if "FileNotFound" in str(error.__cause__):
-            return InputError(f"a file went away while it was read: {error}")
+            return InputError(f"a file disappeared while it was being read: {error}")
         if "CONCURRENT_STREAM_LOG_UPDATE" in str(error.__cause__):
             where = self.store.root
             return StoreBusyError(f"another run writes to {where}; run this one again when it ends")

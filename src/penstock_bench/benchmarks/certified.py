@@ -76,8 +76,8 @@ def below_optimum_percent(repeats: int) -> Iterator[float]:
     for seed in range(repeats):
         problem = small_problem(seed)
         best = app.plan(problem, "optimal", parameters={"effort": _ENOUGH}).facts.scale
-        found = app.plan(problem, "penstock").facts.scale
-        yield 100.0 * (1.0 - (found or 0.0) / best) if best else 0.0
+        scale = app.plan(problem, "penstock").facts.scale
+        yield 100.0 * (1.0 - (scale or 0.0) / best) if best else 0.0
 
 
 def crossing_gain_percent(repeats: int, cluster: str, more: float) -> Iterator[float]:
@@ -132,19 +132,19 @@ def _lost(topology: str, seed: int) -> tuple[float, float, int]:
     machine = int(used[np.random.default_rng([seed, len(topology)]).integers(len(used))])
     without_machine(problem, plan.placement, machine)  # loads what it needs
     started = time.perf_counter()
-    made = without_machine(problem, plan.placement, machine)
+    contingency = without_machine(problem, plan.placement, machine)
     ms = 1e3 * (time.perf_counter() - started)
     left = Restricted.to(problem, [m for m in range(180) if m != machine])
     free = app.plan(left.problem, "penstock", seed=seed).facts.scale
-    if made is None or not free:
+    if contingency is None or not free:
         return ms, 0.0, 0
-    before, after = held_table(problem, plan.placement), held_table(problem, made)
+    before, after = held_table(problem, plan.placement), held_table(problem, contingency)
     ran_there = before[machine].copy()
     before[machine] = 0
     come = np.maximum(after - before, 0).sum(axis=0) - ran_there
     gone = np.maximum(before - after, 0).sum(axis=0)
     extra = int(np.maximum(np.maximum(come, 0), gone).sum())
-    return ms, capacity(problem, made).scale / free, extra
+    return ms, capacity(problem, contingency).scale / free, extra
 
 
 def machine_lost(repeats: int, figure: str) -> Iterator[float]:
@@ -158,12 +158,12 @@ def machine_lost(repeats: int, figure: str) -> Iterator[float]:
 
 def large_problem(seed: int) -> Problem:
     """A generated problem on machines of 4, 8 and 16 cores; an instance is one thread."""
-    made = generate(Size(components=60, machines=10_000, types=30), seed)
+    generated = generate(Size(components=60, machines=10_000, types=30), seed)
     types = tuple(
         replace(kind, cpu_points=4 * kind.cpu_points, core_points=100.0)
-        for kind in made.cluster.types
+        for kind in generated.cluster.types
     )
-    return build(made.topologies, replace(made.cluster, types=types), made.profile)
+    return build(generated.topologies, replace(generated.cluster, types=types), generated.profile)
 
 
 def _others() -> list[str]:

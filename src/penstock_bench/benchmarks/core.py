@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from penstock import app
-from penstock.evaluate.bound import upper_bound
+from penstock.evaluate.bound import solve_bound
 from penstock.evaluate.capacity import capacity
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem, build
@@ -46,12 +46,12 @@ def difference_to_loops(repeats: int, machines: int, instances: int) -> Iterator
 
 def bound_ms(repeats: int, example: str, cluster: str) -> Iterator[float]:
     problem = app.problem(example, cluster)
-    yield from _milliseconds(lambda: upper_bound(problem), repeats)
+    yield from _milliseconds(lambda: solve_bound(problem), repeats)
 
 
 def bound_generated_ms(repeats: int, machines: int, components: int, types: int) -> Iterator[float]:
     problem, _ = _random_placement(machines, machines, components, types)
-    yield from _milliseconds(lambda: upper_bound(problem), repeats)
+    yield from _milliseconds(lambda: solve_bound(problem), repeats)
 
 
 def plan_ms(repeats: int, scheduler: str, example: str, cluster: str) -> Iterator[float]:
@@ -85,8 +85,8 @@ def _hetero_plans() -> list[app.PlanAnswer]:
 def _random_placement(
     machines: int, instances: int, components: int, types: int, seed: int = 0
 ) -> tuple[Problem, Placement]:
-    made = generate(Size(components=components, machines=machines, types=types), seed)
-    problem = build(made.topologies, made.cluster, made.profile)
+    generated = generate(Size(components=components, machines=machines, types=types), seed)
+    problem = build(generated.topologies, generated.cluster, generated.profile)
     rng = np.random.default_rng(seed)
     # Every component at least once; the rest at random.
     component = np.concatenate(

@@ -21,17 +21,17 @@ def say(text: str) -> None:
 def made_once(measure: Callable[_P, _R]) -> Callable[_P, _R]:
     """What it found, or why it failed, is kept: a failure that took minutes is not tried again."""
 
-    kept: dict[str, _R | PenstockError] = {}
+    results: dict[str, _R | PenstockError] = {}
 
     @wraps(measure)
     def found(*args: _P.args, **kwargs: _P.kwargs) -> _R:
         asked = repr((args, kwargs))
-        if asked not in kept:
+        if asked not in results:
             try:
-                kept[asked] = measure(*args, **kwargs)
+                results[asked] = measure(*args, **kwargs)
             except PenstockError as error:
-                kept[asked] = error
-        answer = kept[asked]
+                results[asked] = error
+        answer = results[asked]
         if isinstance(answer, PenstockError):
             raise answer
         return answer

@@ -188,18 +188,19 @@ def rows(store: Path, table: str) -> Counter[str]:
     """The rows of a table as its newest commit has them; sums of floats rounded."""
     newest = max((store / "manifest").glob("*.json"))
     parts: dict[str, str] = json.loads(newest.read_text())["parts"].get(table, {})
-    return rows_of(f for folder in parts.values() for f in (store / folder).rglob("*.parquet"))
+    paths = sorted({store / part for part in parts.values()})
+    return rows_of(f for p in paths for f in ([p] if p.is_file() else sorted(p.rglob("*.parquet"))))
 
 
 def rows_of(files: Iterable[Path]) -> Counter[str]:
     """The rows of Parquet files, as JSON; floats to nine digits."""
     import pyarrow.parquet as pq
 
-    found: Counter[str] = Counter()
+    rows_seen: Counter[str] = Counter()
     for file in files:
         for row in pq.ParquetFile(file).read().to_pylist():
-            found[json.dumps(_rounded(row), sort_keys=True, default=str)] += 1
-    return found
+            rows_seen[json.dumps(_rounded(row), sort_keys=True, default=str)] += 1
+    return rows_seen
 
 
 def _rounded(value: Any) -> Any:
@@ -228,12 +229,12 @@ def _broken(records: int, share: float, seed: int) -> tuple[int, int, int]:
         made = break_file(written.paths[0], folder / "some-broken.jsonl", share, rng)
         answer = _profile(folder, "--store", str(store), "--partial", "--driver-memory", "4g")
         expected = made.expected
-        found: Counter[tuple[str, str]] = Counter()
+        reasons: Counter[tuple[str, str]] = Counter()
         for line, count in rows(store, "quarantine").items():
             row = json.loads(line)
-            found[row["reason"], row["field"]] += count
+            reasons[row["reason"], row["field"]] += count
         wrong = Counter({(r.value, f): n for (r, f), n in expected.items()})
-        misjudged = ((wrong - found) + (found - wrong)).total()
+        misjudged = ((wrong - reasons) + (reasons - wrong)).total()
         return made.good - answer["quality"]["kept"], misjudged, len(expected)
 
 

@@ -233,9 +233,9 @@ def gap_percent(
     """Gap to the bound of every case in which a key binds, or in which none does."""
     del repeats  # plans are the same every time
     for case in CASES:
-        found = _answer(case, seed, weighted=weighted)
-        if found.key_binds == key_binds:
-            yield 100.0 * found.gap
+        answer = _answer(case, seed, weighted=weighted)
+        if answer.key_binds == key_binds:
+            yield 100.0 * answer.gap
 
 
 def cpu_seconds(repeats: int, seed: int | None = None) -> Iterator[float]:

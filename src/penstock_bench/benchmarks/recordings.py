@@ -38,14 +38,14 @@ def everywhere(problem: Problem) -> Placement:
 def random_problem(name: str, components: int, types: int, seed: int) -> Problem:
     """A random problem with one topology of that name."""
     machines = types * -(-components // _COMPONENTS_PER_MACHINE)
-    made = generate(Size(components=components, machines=machines, types=types), seed)
-    topology = replace(streams_apart(made.topologies[0]), name=name)
-    return build([topology], made.cluster, made.profile)
+    generated = generate(Size(components=components, machines=machines, types=types), seed)
+    topology = replace(streams_apart(generated.topologies[0]), name=name)
+    return build([topology], generated.cluster, generated.profile)
 
 
 def write_random_cases(folder: Path, cases: int, seed: int) -> dict[str, Truth]:
     """Telemetry of many random topologies, noisy and faulty in unlike ways; the truth by name."""
-    found = {}
+    truths = {}
     for case in range(cases):
         rng = np.random.default_rng([seed, case])
         name = f"case-{case:03d}"
@@ -74,8 +74,8 @@ def write_random_cases(folder: Path, cases: int, seed: int) -> dict[str, Truth]:
             worker_cpu_points=4.0,
         )
         write_parquet(recording, folder, rng, prefix=name)
-        found[name] = truth(problem, placement, float(recording.scale.mean()))
-    return found
+        truths[name] = truth(problem, placement, float(recording.scale.mean()))
+    return truths
 
 
 def write_volume(

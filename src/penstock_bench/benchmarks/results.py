@@ -84,7 +84,9 @@ def read_runs(path: Path) -> list[SuiteRun]:
     except OSError as error:
         raise InputError(Finding(f"cannot be read: {error.strerror}", str(path))) from None
     except (KeyError, TypeError, ValueError) as error:
-        raise InputError(Finding(f"is no file of benchmark results: {error}", str(path))) from None
+        raise InputError(
+            Finding(f"is not a file of benchmark results: {error}", str(path))
+        ) from None
 
 
 def runs_text(runs: Sequence[SuiteRun]) -> str:

@@ -24,8 +24,8 @@ _EXAMPLES = [
 
 
 def _problem(seed: int, size: Size = _PAPERS_SIZE) -> Problem:
-    made = generate(size, seed)
-    return build(made.topologies, made.cluster, made.profile)
+    generated = generate(size, seed)
+    return build(generated.topologies, generated.cluster, generated.profile)
 
 
 @lru_cache(maxsize=256)
@@ -67,9 +67,9 @@ def hetero_below_optimal(repeats: int) -> Iterator[float]:
     """How far below the optimum hetero's plan is, in percent, on random problems."""
     for seed in range(repeats):
         best = _optimal(seed, 10).facts.scale
-        found = app.plan(_problem(seed), "hetero").facts.scale
-        if best and found:
-            yield 100.0 * (1.0 - found / best)
+        scale = app.plan(_problem(seed), "hetero").facts.scale
+        if best and scale:
+            yield 100.0 * (1.0 - scale / best)
 
 
 def hetero_below_optimal_on_examples(repeats: int) -> Iterator[float]:
@@ -78,9 +78,9 @@ def hetero_below_optimal_on_examples(repeats: int) -> Iterator[float]:
     for topology, cluster in _EXAMPLES:
         problem = app.problem(topology, cluster)
         best = app.plan(problem, "optimal", parameters={"effort": _ENOUGH}).facts.scale
-        found = app.plan(problem, "hetero").facts.scale
-        if best and found:
-            yield 100.0 * (1.0 - found / best)
+        scale = app.plan(problem, "hetero").facts.scale
+        if best and scale:
+            yield 100.0 * (1.0 - scale / best)
 
 
 def others_over_optimal(repeats: int) -> Iterator[float]:

@@ -59,7 +59,7 @@ class _Answer:
 
 @lru_cache(maxsize=2)
 def _answers(tuples: tuple[float, ...], seed: int) -> tuple[_Answer, ...]:
-    found: list[_Answer] = []
+    answers: list[_Answer] = []
     for number, (model, load) in enumerate((m, at) for m in MODELS.values() for at in _LOADS):
         scenario = model.scenario(load, tuples[_LOADS.index(load)] / _RUNS)
         result = simulate_placement(
@@ -67,9 +67,9 @@ def _answers(tuples: tuple[float, ...], seed: int) -> tuple[_Answer, ...]:
         )
         waits, queues = wait_and_queue(model, result)
         rate = model.arrival_per_s(load)
-        found.append(_Answer(model.name, load, "wait", interval(waits), model.wait_s(rate)))
-        found.append(_Answer(model.name, load, "queue", interval(queues), model.queue(rate)))
-    return tuple(found)
+        answers.append(_Answer(model.name, load, "wait", interval(waits), model.wait_s(rate)))
+        answers.append(_Answer(model.name, load, "queue", interval(queues), model.queue(rate)))
+    return tuple(answers)
 
 
 def wait_and_queue(model: Model, result: SimResult) -> tuple[list[float], list[float]]:
@@ -120,22 +120,22 @@ def covered(tuples: list[float], seed: int, repeats: int = 1) -> Iterator[float]
 @lru_cache(maxsize=1)
 def _plans() -> tuple[app.PlanAnswer, ...]:
     names = [name for name, entry in schedulers.registered().items() if entry.scheduler]
-    made = []
+    plans = []
     for example in examples.topology_names():
         problem = app.problem(example)
-        made += [app.plan(problem, name) for name in names]
-    return tuple(one for one in made if one.plan is not None)
+        plans += [app.plan(problem, name) for name in names]
+    return tuple(one for one in plans if one.plan is not None)
 
 
 @lru_cache(maxsize=4)
 def _saturation(sharing: str, turns: float) -> tuple[tuple[str, str, float], ...]:
     """Topology, scheduler and how far from the analytic rate, in percent."""
-    found = []
+    shortfalls = []
     for planned in _plans():
         assert planned.plan is not None
         error = saturation_error_percent(planned.plan, Sharing(sharing), turns)
-        found.append((planned.problem.title, planned.scheduler, error))
-    return tuple(found)
+        shortfalls.append((planned.problem.title, planned.scheduler, error))
+    return tuple(shortfalls)
 
 
 def saturation_error_percent(plan: Plan, sharing: Sharing, turns: float) -> float:
@@ -205,8 +205,8 @@ def tuples_missing(cases: int, seed: int, repeats: int = 1) -> Iterator[float]:
 
 def _random_run(rng: np.random.Generator) -> tuple[Problem, Placement, Scenario]:
     size = Size(components=int(rng.integers(3, 9)), machines=int(rng.integers(2, 9)), types=2)
-    made = generate(size, int(rng.integers(1 << 30)))
-    problem = build(made.topologies, made.cluster, made.profile)
+    generated = generate(size, int(rng.integers(1 << 30)))
+    problem = build(generated.topologies, generated.cluster, generated.profile)
     plan = app.plan(problem, "hetero").plan
     assert plan is not None
     machine = problem.cluster.machines[int(plan.placement.machine[0])].name

@@ -50,10 +50,10 @@ class SparkComparison:
 
 @made_once
 def _compared(topology: str, machines: str, seconds: float, parts: str) -> SparkComparison:
-    found = parse_machines(machines)
+    lab_machines = parse_machines(machines)
     with (
         tempfile.TemporaryDirectory() as folder,
-        lab_of("bench", found) as lab,
+        lab_of("bench", lab_machines) as lab,
         cpu_keepalive(),
         pace_measured() as meter,
     ):
@@ -70,7 +70,7 @@ def _compared(topology: str, machines: str, seconds: float, parts: str) -> Spark
             best = max(sweep, key=lambda number: sweep[number].rate_per_s)
         profile, other = loop.costs(cost)
         plan = loop.plan(profile)
-        equally = {machine.name: 1 / len(found) for machine in found}
+        equally = {machine.name: 1 / len(lab_machines) for machine in lab_machines}
         predicted = predicted_points(loop.problem(profile), equally, other.rate_per_s)
         # There and back again: a computer that becomes faster or slower meanwhile favours nobody.
         equal = {"alone": loop.slots, "best equal": best}
@@ -80,7 +80,7 @@ def _compared(topology: str, machines: str, seconds: float, parts: str) -> Spark
         back = _by_equal_parts(loop, dict(reversed(equal.items())), full, seconds / 2)
         alone, best_equal = (there[name] + back[name] for name in equal)
     return SparkComparison(
-        found, alone, sweep, best, best_equal, planned, plan, other, predicted, meter
+        lab_machines, alone, sweep, best, best_equal, planned, plan, other, predicted, meter
     )
 
 
@@ -103,15 +103,15 @@ def closed_loop_of(lab: Lab, topology: str, folder: Path) -> ClosedLoop:
 
 
 def beside_each_other(topology: str, machines: str, seconds: float, parts: str) -> FigureTable:
-    found = _compared(topology, machines, seconds, parts)
-    base, pace = found.alone.rate_per_s, found.alone.pace(found.meter)
-    rows = [("Spark alone, a partition per core", found.alone)]
-    rows += [(f"{number} equal partitions", seen) for number, seen in found.sweep.items()]
+    comparison = _compared(topology, machines, seconds, parts)
+    base, pace = comparison.alone.rate_per_s, comparison.alone.pace(comparison.meter)
+    rows = [("Spark alone, a partition per core", comparison.alone)]
+    rows += [(f"{number} equal partitions", seen) for number, seen in comparison.sweep.items()]
     rows += [
-        (f"best number of equal partitions ({found.best_parts})", found.best_equal),
-        ("under the plan", found.planned),
+        (f"best number of equal partitions ({comparison.best_parts})", comparison.best_equal),
+        ("under the plan", comparison.planned),
     ]
-    names = [machine.name for machine in found.machines]
+    names = [machine.name for machine in comparison.machines]
     return FigureTable(
         f"{topology} on machines of {machines} points",
         [
@@ -121,7 +121,7 @@ def beside_each_other(topology: str, machines: str, seconds: float, parts: str) 
         [
             [
                 label, f"{seen.rate_per_s:,.0f}", f"{seen.rate_per_s / base:.2f}",
-                f"{seen.pace(found.meter) / pace:.2f}", f"{seen.batch_s:.2f}",
+                f"{seen.pace(comparison.meter) / pace:.2f}", f"{seen.batch_s:.2f}",
                 *(f"{seen.machine_points.get(name, 0):.1f}" for name in names),
             ]
             for label, seen in rows
@@ -130,18 +130,19 @@ def beside_each_other(topology: str, machines: str, seconds: float, parts: str) 
 
 
 def machine_by_machine(topology: str, machines: str, seconds: float, parts: str) -> FigureTable:
-    found = _compared(topology, machines, seconds, parts)
-    used, slowest = found.other.machine_points, found.machines[-1]
+    comparison = _compared(topology, machines, seconds, parts)
+    used, slowest = comparison.other.machine_points, comparison.machines[-1]
     return FigureTable(
         f"{topology}, the machines",
         ["", "points", "speed over the slowest", "of its points", "CPU predicted", "CPU used"],
         [
             [
-                m.name, f"{m.points:g}", f"{found.speed[m.name] / found.speed[slowest.name]:.2f}",
-                f"{m.points / slowest.points:.2f}", f"{found.predicted[m.name]:.2f}",
+                m.name, f"{m.points:g}",
+                f"{comparison.speed[m.name] / comparison.speed[slowest.name]:.2f}",
+                f"{m.points / slowest.points:.2f}", f"{comparison.predicted[m.name]:.2f}",
                 f"{used[m.name]:.2f}",
             ]
-            for m in found.machines
+            for m in comparison.machines
         ],
     )  # fmt: skip
 
@@ -150,16 +151,16 @@ def gain_over_alone(
     topology: str, machines: str, seconds: float, parts: str, repeats: int = 1
 ) -> Iterator[float]:
     for _ in range(repeats):
-        found = _compared(topology, machines, seconds, parts)
-        yield found.planned.rate_per_s / found.alone.rate_per_s
+        comparison = _compared(topology, machines, seconds, parts)
+        yield comparison.planned.rate_per_s / comparison.alone.rate_per_s
 
 
 def gain_over_best_equal(
     topology: str, machines: str, seconds: float, parts: str, repeats: int = 1
 ) -> Iterator[float]:
     for _ in range(repeats):
-        found = _compared(topology, machines, seconds, parts)
-        yield found.planned.rate_per_s / found.best_equal.rate_per_s
+        comparison = _compared(topology, machines, seconds, parts)
+        yield comparison.planned.rate_per_s / comparison.best_equal.rate_per_s
 
 
 def speed_error(
@@ -167,8 +168,8 @@ def speed_error(
 ) -> Iterator[float]:
     """By how much the ratio of two machines' speeds misses that of their points, at most, in %."""
     for _ in range(repeats):
-        found = _compared(topology, machines, seconds, parts)
-        per_point = [found.speed[m.name] / m.points for m in found.machines]
+        comparison = _compared(topology, machines, seconds, parts)
+        per_point = [comparison.speed[m.name] / m.points for m in comparison.machines]
         yield 100 * (max(per_point) / min(per_point) - 1)
 
 
@@ -177,6 +178,6 @@ def cpu_error(
 ) -> Iterator[float]:
     """Error of the CPU predicted for a machine at a load not in the profile, at most, in %."""
     for _ in range(repeats):
-        found = _compared(topology, machines, seconds, parts)
-        used = found.other.machine_points
-        yield 100 * max(abs(found.predicted[name] / used[name] - 1) for name in used)
+        comparison = _compared(topology, machines, seconds, parts)
+        used = comparison.other.machine_points
+        yield 100 * max(abs(comparison.predicted[name] / used[name] - 1) for name in used)

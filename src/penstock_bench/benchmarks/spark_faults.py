@@ -67,8 +67,8 @@ def _wrong_after_kills(kills: int, files: int, seed: int) -> int:
 
 def _run_until(command: list[str], out: Path, batch: int, more_s: float, *, kill: bool) -> None:
     """Run until this batch is whole and a little longer; then -9, or Ctrl-C."""
-    said = out.with_name("said.txt")
-    with said.open("w", encoding="utf-8") as words:
+    output = out.with_name("said.txt")
+    with output.open("w", encoding="utf-8") as words:
         process = subprocess.Popen(
             command, stdout=subprocess.DEVNULL, stderr=words, start_new_session=True
         )
@@ -77,7 +77,7 @@ def _run_until(command: list[str], out: Path, batch: int, more_s: float, *, kill
         if process.poll() is not None or time.monotonic() > deadline:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-            last = " / ".join(said.read_text(encoding="utf-8").splitlines()[-3:])
+            last = " / ".join(output.read_text(encoding="utf-8").splitlines()[-3:])
             raise PenstockError(f"the run did not get to batch {batch}: {last}")
         time.sleep(0.05)
     time.sleep(more_s)
@@ -108,16 +108,16 @@ def _counted(out: Path) -> Counter[str]:
 
     commits = Commits(out)
     facts = json.loads(json.dumps(commits.facts(commits.last)))
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for file in facts[STATE_FILES]["count"]["files"].values():
         rows = pq.ParquetFile(file).read().to_pydict()
         for word, count in zip(rows["word"], rows["count"], strict=True):
-            found[word] += count
-    return found
+            counts[word] += count
+    return counts
 
 
-def _differences(truth: Counter[str], found: Counter[str]) -> int:
-    return sum(truth[word] != found[word] for word in truth.keys() | found.keys())
+def _differences(truth: Counter[str], counts: Counter[str]) -> int:
+    return sum(truth[word] != counts[word] for word in truth.keys() | counts.keys())
 
 
 # -- when a machine is lost ------------------------------------------------------------------------
@@ -153,8 +153,8 @@ def wrong_words_without_a_machine(
 ) -> Iterator[float]:
     """Words counted wrongly when a machine is killed in the middle of a run under a plan."""
     for _ in range(repeats):
-        found = parse_machines(machines)
-        with tempfile.TemporaryDirectory() as place, lab_of("bench", found) as lab:
+        lab_machines = parse_machines(machines)
+        with tempfile.TemporaryDirectory() as place, lab_of("bench", lab_machines) as lab:
             loop = closed_loop_of(lab, "wordcount", Path(place))
             folder = Path(place) / "in"
             truth = _write_sentences(folder, files, np.random.default_rng(seed))
@@ -182,8 +182,8 @@ def rate_left_over_predicted(
     before and at the end are looked at, when limits are on and everything is warm.
     """
     for _ in range(repeats):
-        found = parse_machines(machines)
-        with tempfile.TemporaryDirectory() as place, lab_of("bench", found) as lab:
+        lab_machines = parse_machines(machines)
+        with tempfile.TemporaryDirectory() as place, lab_of("bench", lab_machines) as lab:
             loop = closed_loop_of(lab, topology, Path(place))
             plan = _first_plan(loop)
             scale = plan.predicted.scale
@@ -193,5 +193,5 @@ def rate_left_over_predicted(
             killing.run(loop, plan, source, 2 * batches)
         before = statistics.median(b.seconds for b in killing.batches[batches - 4 : batches])
         after = statistics.median(b.seconds for b in killing.batches[-4:])
-        left = without_machines(plan, {found[-1].name})
+        left = without_machines(plan, {lab_machines[-1].name})
         yield before / after / part_left(plan, left)

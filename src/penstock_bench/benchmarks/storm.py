@@ -11,11 +11,11 @@ from penstock_bench.benchmarks.suite import FigureTable
 
 
 def beside_each_other(topology: str, machines: str, seconds: float, windows: int) -> FigureTable:
-    found = compared(topology, machines, seconds, windows)
-    base = found.tried[DEFAULT].rate_per_s
+    comparison = compared(topology, machines, seconds, windows)
+    base = comparison.tried[DEFAULT].rate_per_s
     names = [machine.name for machine in parse_machines(machines)]
     rows = []
-    for name, tried in found.tried.items():
+    for name, tried in comparison.tried.items():
         rates = [w.rate_per_s for w in tried.windows]
         points = (f"{tried.points[m]:.1f} ({tried.predicted_points.get(m, 0):.1f})" for m in names)
         rows.append(
@@ -27,7 +27,7 @@ def beside_each_other(topology: str, machines: str, seconds: float, windows: int
         )  # fmt: skip
     return FigureTable(
         f"{topology} on machines of {machines} points (no plan can exceed "
-        f"{found.bound_per_s:.1f} tuples/s)",
+        f"{comparison.bound_per_s:.1f} tuples/s)",
         [
             "", "tuples/s", "spread", "predicted", "over default", "CPU for the same work",
             *(f"{m} (pred.)" for m in names),

@@ -59,12 +59,12 @@ class Faults:
 
 
 def after_faults(machines: str) -> FigureTable:
-    found = _all_faults(machines)
+    faults = _all_faults(machines)
     rows = [
         [s.fault, f"{s.seconds:.0f}", "as planned" if not s.differs else "; ".join(s.differs)]
-        for s in found.survived
+        for s in faults.survived
     ]
-    title = f"linear under load, hurt ({found.acked:,} tuples acked, {found.missing} missing)"
+    title = f"linear under load, hurt ({faults.acked:,} tuples acked, {faults.missing} missing)"
     return FigureTable(title, ["killed with -9, or cut", "seconds to recover", "placement"], rows)
 
 
@@ -159,13 +159,13 @@ class _Hurting:
         snapshot = without_ackers(self.trial.snapshot())
         kinds = [kind.name for kind in snapshot.cluster.types]
         problem = build(snapshot.topologies, snapshot.cluster, _costs(self.trial.shape, kinds))
-        made = app.plan(
+        result = app.plan(
             problem, "default" if narrower else "penstock", if_lost=len(kinds), same_counts=True
         ).plan
-        if made is None or not made.if_lost:
+        if result is None or not result.if_lost:
             raise PenstockError("no plan for the lab, or none for a lost machine")
         before = plan_in_force(snapshot, problem.profile)
-        return replace(made, deployed=before.deployed)
+        return replace(result, deployed=before.deployed)
 
     def _watch_over_daemons(self) -> None:
         """As systemd does on a cluster: Nimbus ends itself when ZooKeeper is away for too long."""
@@ -242,11 +242,11 @@ class _Apply:
 
 def _without(plan: Plan, topology: str, machine: str) -> Places:
     """The places of a plan when its contingency for a machine is followed."""
-    places = {name: list(found) for name, found in plan.slots_of(topology).items()}
+    places = {name: list(slots) for name, slots in plan.slots_of(topology).items()}
     contingency = next(c for c in plan.if_lost if c.machine == machine)
     for label, index, target, slot in contingency.moves:
         places[label.rpartition("/")[2]][index] = (target, slot)
-    return {name: tuple(found) for name, found in places.items()}
+    return {name: tuple(slots) for name, slots in places.items()}
 
 
 def _costs(shape: str, kinds: list[str]) -> Profile:

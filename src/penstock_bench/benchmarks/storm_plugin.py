@@ -19,10 +19,10 @@ _WITHIN_S = 600.0
 def figure(name: str, repeats: int = 1) -> Iterator[float]:
     """One figure of the plugin's tests, by the name they print it under."""
     for _ in range(repeats):
-        found = _figures()
-        if name not in found:
+        figures = _figures()
+        if name not in figures:
             raise PenstockError(f"the plugin's tests print no {name}")
-        yield found[name]
+        yield figures[name]
 
 
 @made_once
@@ -38,11 +38,11 @@ def _figures() -> dict[str, float]:
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         raise PenstockError(f"the plugin's tests take more than {_WITHIN_S:g} s") from None
-    found = figures_in(done.stdout)
-    if done.returncode != 0 or not found:
-        said = [line for line in done.stdout.splitlines() if "ERROR" in line]
-        raise PenstockError("the plugin's tests fail: " + " ".join(said[:3]))
-    return found
+    figures = figures_in(done.stdout)
+    if done.returncode != 0 or not figures:
+        errors = [line for line in done.stdout.splitlines() if "ERROR" in line]
+        raise PenstockError("the plugin's tests fail: " + " ".join(errors[:3]))
+    return figures
 
 
 def figures_in(text: str) -> dict[str, float]:

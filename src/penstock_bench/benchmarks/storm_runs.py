@@ -258,10 +258,10 @@ def _free(topology: Topology) -> Topology:
 
 
 def _plan(problem: Problem, scheduler: str) -> Plan:
-    made = app.plan(problem, scheduler).plan
-    if made is None:
+    plan = app.plan(problem, scheduler).plan
+    if plan is None:
         raise PenstockError(f"{scheduler} found no plan for the lab")
-    return made
+    return plan
 
 
 def _counts(plan: Plan) -> dict[str, int]:

@@ -218,15 +218,15 @@ def _entries(suite: dict[str, Any], kind: str, quick: bool) -> Iterator[dict[str
         shorter = entry.get("quick") if quick else None
         if shorter == _SKIP:
             continue
-        found = {"module": suite["module"], **entry}
-        yield found | {"with": shorter} if shorter is not None else found
+        entry_of_module = {"module": suite["module"], **entry}
+        yield entry_of_module | {"with": shorter} if shorter is not None else entry_of_module
 
 
 def _measure(entry: dict[str, Any]) -> Callable[..., Any]:
-    found: Callable[..., Any] = getattr(
+    measure: Callable[..., Any] = getattr(
         import_module(f"penstock_bench.benchmarks.{entry['module']}"), entry["measure"]
     )
-    return found
+    return measure
 
 
 def _run(entry: dict[str, Any], quick: bool) -> Result:

@@ -71,9 +71,9 @@ def topology(
 
 
 def _component(name: str, first: bool, options: Options) -> Component:
-    made = Component(name, profile=name.rstrip("0123456789"))
+    component = Component(name, profile=name.rstrip("0123456789"))
     kind = Kind(options.get("kind", "spout" if first else "bolt"))
-    return replace(made, **{**options, "kind": kind})
+    return replace(component, **{**options, "kind": kind})
 
 
 def _stream(source: str, target: str, options: Options) -> Stream:

@@ -43,18 +43,18 @@ def faults_of(
     A limit that the plan itself breaks may stay broken, as long as no rate is promised. With
     ``same_counts`` no instance may start or end.
     """
-    found = list(_word_faults(problem, placement, loss))
+    faults = list(_word_faults(problem, placement, loss))
     if same_counts and (loss.added or loss.dropped):
-        found.append("instances start or end")
-    if found or _gives_up(problem, loss):
-        return _told(loss, found)
+        faults.append("instances start or end")
+    if faults or _gives_up(problem, loss):
+        return _told(loss, faults)
     after = carried_out(problem, placement, loss)
     if len(after) == 0:
         return _told(loss, ["no instance is left, and a rate is promised"])
-    found += _illegal(problem, placement, after, loss)
+    faults += _illegal(problem, placement, after, loss)
     if problem.has_rates:
-        found += _rate_faults(problem, after, loss)
-    return _told(loss, found)
+        faults += _rate_faults(problem, after, loss)
+    return _told(loss, faults)
 
 
 def carried_out(problem: Problem, placement: Placement, loss: Contingency) -> Placement:
@@ -81,8 +81,8 @@ def carried_out(problem: Problem, placement: Placement, loss: Contingency) -> Pl
     )
 
 
-def _told(loss: Contingency, found: list[str]) -> list[str]:
-    return [f"without {loss.machine}: {fault}" for fault in found]
+def _told(loss: Contingency, faults: list[str]) -> list[str]:
+    return [f"without {loss.machine}: {fault}" for fault in faults]
 
 
 def _gives_up(problem: Problem, loss: Contingency) -> bool:
@@ -237,15 +237,15 @@ def _closed(problem: Problem, before: Placement, after: Placement, loss: Conting
     names = [machine.name for machine in problem.cluster.machines]
     used_before = {names[m] for m in before.machine.tolist()}
     used = {names[m] for m in after.machine.tolist()}
-    found = []
+    faults = []
     if problem.has_rates and loss.machine in used:
-        found.append("the lost machine is used")
+        faults.append("the lost machine is used")
     if problem.terms.leaves_idle_off:
-        found += [f"{name} is off" for name in sorted(used - used_before)]
+        faults += [f"{name} is off" for name in sorted(used - used_before)]
     targets = {m for _, _, m, _ in loss.moves} | {m for _, m, _ in loss.added}
     if loss.machine in targets:
-        found.append("something goes to the lost machine")
-    return found
+        faults.append("something goes to the lost machine")
+    return faults
 
 
 # -- the rate -------------------------------------------------------------------------------------

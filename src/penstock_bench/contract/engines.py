@@ -107,30 +107,33 @@ class EngineContract:
 
 
 class SnapshotContract(EngineContract):
-    """Engines that can say what runs; ``cluster`` has one topology that runs."""
+    """Engines that can say what runs.
+
+    ``cluster`` has one topology that runs and says what CPU its instances need.
+    """
 
     def test_a_snapshot_fits_together(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        taken = _snapshot(self.cluster(tmp_path, monkeypatch))
-        machines = set(taken.cluster.machine_index)
-        assert [t.name for t in taken.topologies] == [d.topology for d in taken.deployed]
-        for topology, deployed in zip(taken.topologies, taken.deployed, strict=True):
+        snapshot = _snapshot(self.cluster(tmp_path, monkeypatch))
+        machines = set(snapshot.cluster.machine_index)
+        assert [t.name for t in snapshot.topologies] == [d.topology for d in snapshot.deployed]
+        for topology, deployed in zip(snapshot.topologies, snapshot.deployed, strict=True):
             assert deployed.id
             for component, places in deployed.components:
                 assert component in topology.index
                 assert {machine for machine, _ in places} <= machines
                 assert all(slot >= 0 for _, slot in places)
-        assert set(taken.avoided) <= machines
-        assert not set(taken.left_out) & {t.name for t in taken.topologies}
+        assert set(snapshot.avoided) <= machines
+        assert not set(snapshot.left_out) & {t.name for t in snapshot.topologies}
 
     def test_what_runs_can_be_held_as_a_plan(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        taken = _snapshot(self.cluster(tmp_path, monkeypatch))
-        now = plan_in_force(taken)
-        assert stale(now, taken) == []
-        for deployed in taken.deployed:
+        snapshot = _snapshot(self.cluster(tmp_path, monkeypatch))
+        now = plan_in_force(snapshot)
+        assert stale(now, snapshot) == []
+        for deployed in snapshot.deployed:
             assert differences(now.slots_of(deployed.topology), deployed) == []
 
     def test_looking_changes_nothing(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -243,11 +246,11 @@ def _snapshot(engine: Engine) -> Snapshot:
         return session.snapshot()
 
 
-def _moved(taken: Snapshot) -> Plan:
+def _moved(snapshot: Snapshot) -> Plan:
     """What runs, with the last instance on the machine where nothing is."""
-    now = plan_in_force(taken)
+    now = plan_in_force(snapshot)
     used = set(now.placement.machine.tolist())
-    empty = next(m for m in range(len(taken.cluster.machines)) if m not in used)
+    empty = next(m for m in range(len(snapshot.cluster.machines)) if m not in used)
     machine, slot = np.array(now.placement.machine), np.array(now.placement.slot)
     machine[-1], slot[-1] = empty, 0
     return replace(now, placement=Placement.of(now.placement.component, machine, slot))
@@ -266,7 +269,7 @@ def _publish(
     return session.publish(session.prepare(plan, session.snapshot()), order)
 
 
-def _assert_in_force(plan: Plan, taken: Snapshot) -> None:
-    running = {d.topology: d for d in taken.deployed}
+def _assert_in_force(plan: Plan, snapshot: Snapshot) -> None:
+    running = {d.topology: d for d in snapshot.deployed}
     for topology in plan.problem.topologies:
         assert differences(plan.slots_of(topology.name), running[topology.name]) == []

@@ -56,7 +56,7 @@ def instances(problem: Problem, placement: Placement) -> list[PlacedInstance]:
     owners = [(t, c) for t in problem.topologies for c in t.components]
     kinds = {kind.name: kind for kind in problem.cluster.types}
     by_component: dict[int, list[PlacedInstance]] = defaultdict(list)
-    made = []
+    placed_instances = []
     for c, m, slot, share in zip(
         placement.component.tolist(),
         placement.machine.tolist(),
@@ -68,17 +68,17 @@ def instances(problem: Problem, placement: Placement) -> list[PlacedInstance]:
         machine = problem.cluster.machines[m]
         cost = _cost(problem.profile, topology, component, machine.type)
         known = None if math.isnan(share) else share
-        made.append(
+        placed_instances.append(
             PlacedInstance(topology, component, machine, kinds[machine.type], slot, known, cost)
         )
-        by_component[c].append(made[-1])
+        by_component[c].append(placed_instances[-1])
     for siblings in by_component.values():
         tasks = siblings[0].component.tasks
         if tasks is not None:
             holders = [_executor_of(task, tasks, len(siblings)) for task in range(tasks)]
             for executor, instance in enumerate(siblings):
                 instance.tasks = holders.count(executor)
-    return made
+    return placed_instances
 
 
 def _cost(profile: Profile | None, topology: Topology, component: Component, on: str) -> Cost:

@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from penstock.model.plan import Plan
-from penstock.model.topology import Component, Grouping, Topology
+from penstock.model.topology import Component, Topology
 from penstock_bench.contract.reference import Reference
 
 #: Two ways of adding up the same numbers differ by no more, relative to the number.
@@ -44,8 +44,7 @@ def is_small(plan: Plan) -> bool:
                 where[topology.name, stream.target],
             )
             pairs += int(counts[source]) * int(counts[target])
-            if stream.grouping is Grouping.FIELDS:
-                keys += stream.keys * int(counts[source])
+            keys += stream.keys * int(counts[source])
     return pairs <= _MOST_PAIRS and keys <= _MOST_KEYS
 
 
@@ -82,13 +81,13 @@ def _illegal(plan: Plan) -> Iterator[str]:
 
 
 def _over_its_bound(plan: Plan) -> Iterator[str]:
-    said = plan.predicted
-    for name, value in (("scale", said.scale), ("bound", said.bound_scale)):
+    predicted = plan.predicted
+    for name, value in (("scale", predicted.scale), ("bound", predicted.bound_scale)):
         if value is not None and not (math.isfinite(value) and value >= 0):
             yield f"the {name} is {value}"
-    bound = None if said.violations else said.bound_scale
-    if said.scale is not None and bound is not None and said.scale > bound * _NO_MORE:
-        yield f"promises {said.scale!r}, over its bound of {bound!r}"
+    bound = None if predicted.violations else predicted.bound_scale
+    if predicted.scale is not None and bound is not None and predicted.scale > bound * _NO_MORE:
+        yield f"promises {predicted.scale!r}, over its bound of {bound!r}"
 
 
 def _wrong_promises(plan: Plan) -> Iterator[str]:

@@ -19,8 +19,11 @@ from penstock.model.cluster import Cluster, Link, Machine, MachineType, Network
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem, build
 from penstock.model.profile import Cost, Profile, StreamMeasure
-from penstock.model.topology import Component, Grouping, Kind, Stream, Topology
+from penstock.model.topology import Component, Grouping, Kind, Stream, Topology, Trait
 
+_WITHOUT_KEYS = Trait.EVEN | Trait.LOCAL | Trait.COPIED | Trait.SINGLE
+#: Groupings that go by keys, with those that have a trait of their own.
+_BY_KEYS = tuple(grouping for grouping in Grouping if not grouping.traits & _WITHOUT_KEYS)
 _ROWS = ("low", "mid", "high", "own")
 _MOST_INSTANCES = 5
 
@@ -117,8 +120,8 @@ def _component(dice: Dice, name: str, kind: Kind) -> Component:
 def _stream(dice: Dice, source: str, target: str, name: str = "default") -> Stream:
     grouping = dice.maybe("groupings", dice.random.choice(list(Grouping)), Grouping.SHUFFLE)
     if dice.often("keys"):
-        grouping = Grouping.FIELDS
-    by_key = grouping.is_keyed
+        grouping = Random(source + target).choice(_BY_KEYS)
+    by_key = grouping in _BY_KEYS
     factor = dice.random.choice([0.0, 0.5, dice.number(0, 10)])
     return Stream(
         source,
@@ -143,9 +146,9 @@ def random_cluster(dice: Dice, least_slots: int) -> Cluster:
         )
         for i in range(dice.upto(dice.most_machines))
     )
-    made = [_link(dice) for _ in range(6)]
-    between = (("far", "near", made[5]),) if dice.often("links") else ()
-    network = Network((made[0], made[1], made[2], made[3], made[4]), between)
+    links = [_link(dice) for _ in range(6)]
+    between = (("far", "near", links[5]),) if dice.often("links") else ()
+    network = Network((links[0], links[1], links[2], links[3], links[4]), between)
     return Cluster("random", tuple(kinds), machines, network, dice.maybe("headroom", 0.2, 0.0))
 
 

@@ -116,7 +116,7 @@ class Reference:
         return scale * sum(i.rate for i in self.instances if i.component.kind is not Kind.ACKER)
 
     def sink_rates(self, scale: float) -> list[float]:
-        found = []
+        rates = []
         for topology in self.problem.topologies:
             kinds = {c.name: c.kind for c in topology.components}
             for component in topology.components:
@@ -124,8 +124,8 @@ class Reference:
                 if component.kind is not Kind.ACKER and all(
                     kinds[name] is Kind.ACKER for name in subscribers
                 ):
-                    found.append(scale * sum(i.rate for i in self.of(topology, component.name)))
-        return found
+                    rates.append(scale * sum(i.rate for i in self.of(topology, component.name)))
+        return rates
 
     # -- CPU ----------------------------------------------------------------------------------
 

@@ -81,9 +81,9 @@ class SchedulerContract:
     def solved(cls, problem: Problem, iterations: int = _ROUNDS) -> tuple[Problem, Outcome]:
         """The problem as the scheduler was given it, and its answer."""
         given_problem = made_for(cls.scheduler, problem)
-        made = cls.scheduler(**cls.parameters)
+        scheduler = cls.scheduler(**cls.parameters)
         rng = np.random.default_rng(0)
-        return given_problem, made.solve(given_problem, Budget(iterations=iterations), rng)
+        return given_problem, scheduler.solve(given_problem, Budget(iterations=iterations), rng)
 
     @classmethod
     @cache

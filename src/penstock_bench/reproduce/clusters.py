@@ -11,7 +11,7 @@ _MB_PER_GB = 1024.0
 
 def cluster_figures(cluster: Cluster) -> dict[str, float | str | None]:
     """Machines, racks, and what a machine of each type has, as ``cores.i7``."""
-    found: dict[str, float | str | None] = {
+    figures: dict[str, float | str | None] = {
         "machines": float(len(cluster.machines)),
         "racks": float(len(cluster.racks)),
         "regions": float(len(cluster.regions)),
@@ -33,5 +33,5 @@ def cluster_figures(cluster: Cluster) -> dict[str, float | str | None]:
             "power": float(power[number]),
         }
         for name, value in of_one.items():
-            found[f"{name}.{machine.type}"] = None if value is None else float(value)
-    return found
+            figures[f"{name}.{machine.type}"] = None if value is None else float(value)
+    return figures

@@ -12,7 +12,13 @@ from itertools import product
 from penstock import app
 from penstock.errors import InputError
 from penstock.model.problem import Problem
-from penstock_bench.reproduce.figures import Figures, Found, Told, bound_figures, figures_of_plan
+from penstock_bench.reproduce.figures import (
+    Figures,
+    FiguresByName,
+    Told,
+    bound_figures,
+    figures_of_plan,
+)
 from penstock_bench.reproduce.paper_fields import BOUND, PaperSetting
 from penstock_bench.reproduce.setting import problem_of
 
@@ -24,25 +30,25 @@ def with_counts_of(scheduler: str) -> str:
     return f"default, counts of {scheduler}"
 
 
-def pair_figures(setting: PaperSetting, told: Told) -> Found:
+def pair_figures(setting: PaperSetting, say: Told) -> FiguresByName:
     """``default`` with the best pair, and every scheduler of the setting."""
     problem = problem_of(setting)
     if len(problem.components) != 2:
         raise InputError(f"pairs need two components, not {len(problem.components)}")
-    told(f"pairs up to {setting.most}")
+    say(f"pairs up to {setting.most}")
     numbers = range(1, setting.most + 1)
     pairs = [_dealt(problem, pair) for pair in product(numbers, numbers)]
-    found: Found = {BEST_PAIR: max(pairs, key=_throughput)}
+    figures: FiguresByName = {BEST_PAIR: max(pairs, key=_throughput)}
     for use in setting.uses:
-        told(use.shown)
+        say(use.shown)
         planned = app.plan(problem, use.name, parameters=use.set)
-        found[use.shown] = figures_of_plan(planned)
+        figures[use.shown] = figures_of_plan(planned)
         if planned.plan is not None:
             counts = tuple(planned.plan.placement.counts(2).tolist())
-            found[with_counts_of(use.shown)] = _dealt(problem, counts)
+            figures[with_counts_of(use.shown)] = _dealt(problem, counts)
         if planned.bound is not None:
-            found[BOUND] = bound_figures(problem, planned.bound)
-    return found
+            figures[BOUND] = bound_figures(problem, planned.bound)
+    return figures
 
 
 def _dealt(problem: Problem, counts: tuple[int, ...]) -> Figures:

@@ -17,7 +17,7 @@ from penstock.model.plan import Plan
 from penstock.model.problem import Problem
 from penstock.simulate.scenario import Scenario
 from penstock.simulate.variants import offering
-from penstock_bench.reproduce.figures import Figures, Found, Told
+from penstock_bench.reproduce.figures import Figures, FiguresByName, Told
 from penstock_bench.reproduce.paper_fields import PaperSetting
 from penstock_bench.reproduce.setting import problem_of
 
@@ -26,23 +26,23 @@ PROFILED = "profiled"
 _FIRST_PER_S, _LEAST_STEP, _MOST_STEP = 8.0, 20.0, 80.0
 
 
-def cpu_figures(setting: PaperSetting, told: Told) -> Found:
+def cpu_figures(setting: PaperSetting, say: Told) -> FiguresByName:
     """The readings on each machine type, under its name."""
     problem = problem_of(setting)
     if setting.watch not in problem.labels:
         raise InputError(f'no component "{setting.watch}" to watch; known: {problem.labels}')
     watched = problem.labels.index(setting.watch)
-    found: Found = {}
+    figures: FiguresByName = {}
     for number, kind in enumerate(problem.cluster.types):
-        told(kind.name)
+        say(kind.name)
         machine = int(np.flatnonzero(problem.cluster.type_of == number)[0])
         placement = _alone(problem, watched, machine)
         rng = np.random.default_rng([number, watched])
-        found[kind.name] = _read(problem, placement, machine, setting.read_s, rng)
-    found[PROFILED] = {
-        f"{name}.{kind}": read[name] for kind, read in found.items() for name in ("e", "met")
+        figures[kind.name] = _read(problem, placement, machine, setting.read_s, rng)
+    figures[PROFILED] = {
+        f"{name}.{kind}": read[name] for kind, read in figures.items() for name in ("e", "met")
     }
-    return found
+    return figures
 
 
 def _alone(problem: Problem, watched: int, machine: int) -> Placement:

@@ -35,7 +35,7 @@ from penstock_bench.reproduce.setting import problem_of, with_demand
 
 Figures: TypeAlias = dict[str, float | str | None]
 #: Figures by the scheduler's label.
-Found: TypeAlias = dict[str, Figures]
+FiguresByName: TypeAlias = dict[str, Figures]
 Told: TypeAlias = Callable[[str], None]
 
 #: Facts that are figures as they stand.
@@ -58,26 +58,26 @@ _MASTERS = 2
 _FLOODED_QUEUE = 1000
 
 
-def plan_figures(setting: PaperSetting, told: Told) -> Found:
+def plan_figures(setting: PaperSetting, say: Told) -> FiguresByName:
     """All schedulers of a setting, and its upper bound."""
     problem = problem_of(setting)
     if setting.demand is not None:
-        told("what all carry")
+        say("what all carry")
         problem = with_demand(problem, _demand(setting, problem))
-    found: Found = {}
+    figures: FiguresByName = {}
     bound: Bound | None = None
     for use in setting.uses:
-        told(use.shown)
+        say(use.shown)
         planned = _planned(problem, use, bound)
         bound = planned.bound or bound
-        found[use.shown] = figures_of_plan(planned)
+        figures[use.shown] = figures_of_plan(planned)
         if setting.simulate is not None and planned.plan is not None:
-            told(f"{use.shown}, simulated")
-            found[use.shown] |= _simulated(planned.plan, setting.simulate)
+            say(f"{use.shown}, simulated")
+            figures[use.shown] |= _simulated(planned.plan, setting.simulate)
     if bound is not None:
-        found[BOUND] = bound_figures(problem, bound)
-    found[CLUSTER] = cluster_figures(problem.cluster)
-    return found
+        figures[BOUND] = bound_figures(problem, bound)
+    figures[CLUSTER] = cluster_figures(problem.cluster)
+    return figures
 
 
 def _planned(problem: Problem, use: SchedulerUse, bound: Bound | None) -> app.PlanAnswer:
@@ -107,45 +107,45 @@ def _demand(setting: PaperSetting, problem: Problem) -> dict[str, float]:
 def figures_of_plan(planned: app.PlanAnswer) -> Figures:
     """What a plan promises."""
     facts = planned.facts
-    found: Figures = {name: _number(getattr(facts, name)) for name in _FACTS}
-    found["rate_per_s"] = sum(facts.rate_per_s.values()) if facts.rate_per_s else None
-    found["gap"] = _number(facts.certified_gap)
-    found["proven"] = float(facts.proven_optimal)
-    found["why_not"] = "; ".join(facts.shortfalls) or None
+    figures: Figures = {name: _number(getattr(facts, name)) for name in _FACTS}
+    figures["rate_per_s"] = sum(facts.rate_per_s.values()) if facts.rate_per_s else None
+    figures["gap"] = _number(facts.certified_gap)
+    figures["proven"] = float(facts.proven_optimal)
+    figures["why_not"] = "; ".join(facts.shortfalls) or None
     if planned.plan is None or planned.assessment is None:
-        return dict.fromkeys(found) | {"why_not": found["why_not"] or "no plan"}
+        return dict.fromkeys(figures) | {"why_not": figures["why_not"] or "no plan"}
     problem, placement = planned.plan.problem, planned.plan.placement
     machines = len(problem.cluster.machines)
     used = len(placement.machines_used)
-    found["machines"] = float(machines)
-    found["machines_idle"] = float(machines - used)
+    figures["machines"] = float(machines)
+    figures["machines_idle"] = float(machines - used)
     # The thesis counts Nimbus and ZooKeeper, which have a machine each, as nodes in use.
-    found["nodes_with_masters"] = float(used + _MASTERS)
-    found["throughput_per_node"] = (facts.throughput_per_s or 0.0) / (used + _MASTERS)
-    found["limited_by"] = facts.limited_by
-    found["total_utilisation"] = float(planned.assessment.utilisation.sum())
+    figures["nodes_with_masters"] = float(used + _MASTERS)
+    figures["throughput_per_node"] = (facts.throughput_per_s or 0.0) / (used + _MASTERS)
+    figures["limited_by"] = facts.limited_by
+    figures["total_utilisation"] = float(planned.assessment.utilisation.sum())
     counts = placement.counts(len(problem.components)).tolist()
     rates = planned.assessment.component_rate_per_s.tolist()
     for label, row, count, rate in zip(
         problem.labels, problem.cost_rows, counts, rates, strict=True
     ):
-        found[f"instances.{label}"] = float(count)
-        found[f"component_rate.{label}"] = rate
-        found[f"kind.{row}"] = float(found.get(f"kind.{row}") or 0.0) + count
+        figures[f"instances.{label}"] = float(count)
+        figures[f"component_rate.{label}"] = rate
+        figures[f"kind.{row}"] = float(figures.get(f"kind.{row}") or 0.0) + count
     for name, rate in (facts.rate_per_s or {}).items():
-        found[f"rate.{name}"] = rate
-    return found
+        figures[f"rate.{name}"] = rate
+    return figures
 
 
 def bound_figures(problem: Problem, bound: Bound) -> Figures:
     if not isfinite(bound.scale):
         return {}
     counted = problem.visits[problem.counts_for_throughput]
-    found: Figures = {
+    figures: Figures = {
         "rate_per_s": bound.scale * float(problem.demand.sum()),
         "throughput_per_s": bound.scale * float(counted.sum()),
     }
-    return found
+    return figures
 
 
 # -- simulated ------------------------------------------------------------------------------------
@@ -155,8 +155,8 @@ def _simulated(plan: Plan, wanted: Simulate) -> Figures:
     scenario = _scenario(plan, wanted)
     result = app.simulate(plan, scenario, fluid=wanted.fluid)
     whole = figures_of(result.measured)
-    found = {**whole, **_summary(plan.problem, result.measured)}
-    return {f"simulated.{name}": _number(value) for name, value in found.items()}
+    figures = {**whole, **_summary(plan.problem, result.measured)}
+    return {f"simulated.{name}": _number(value) for name, value in figures.items()}
 
 
 def _scenario(plan: Plan, wanted: Simulate) -> Scenario:

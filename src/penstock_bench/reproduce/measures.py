@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from penstock.errors import InputError
-from penstock_bench.reproduce.figures import Found
+from penstock_bench.reproduce.figures import FiguresByName
 from penstock_bench.reproduce.kept import kept_figure
 from penstock_bench.reproduce.paper_fields import (
     AwayMeasure,
@@ -30,14 +30,14 @@ class Reading:
     no_plan: bool = False
 
 
-def read(measure: Measure, found: Found) -> Reading:
+def read(measure: Measure, figures: FiguresByName) -> Reading:
     """The row's numbers in one setting."""
     if isinstance(measure, CountsMeasure):
-        values = [_figure(found, measure.of[0], name) for name in measure.figures]
+        values = [_figure(figures, measure.of[0], name) for name in measure.figures]
         known = tuple(value for value in values if value is not None)
-        return Reading(known) if len(known) == len(values) else _no_plan(found, *measure.of)
+        return Reading(known) if len(known) == len(values) else _no_plan(figures, *measure.of)
     if isinstance(measure, RatioMeasure):
-        top, bottom = read(measure.top, found), read(measure.bottom, found)
+        top, bottom = read(measure.top, figures), read(measure.bottom, figures)
         if not (top.values and bottom.values):
             return top if bottom.values else bottom
         if bottom.values[0] == 0.0:
@@ -48,33 +48,33 @@ def read(measure: Measure, found: Found) -> Reading:
         if value is None:
             return Reading((), f"The kept file is not here; {measure.command} prints the figure.")
         return Reading((value,))
-    return _single(measure, found)
+    return _single(measure, figures)
 
 
 def _single(
-    measure: ChangeMeasure | ValueMeasure | AwayMeasure | BetweenMeasure, found: Found
+    measure: ChangeMeasure | ValueMeasure | AwayMeasure | BetweenMeasure, figures: FiguresByName
 ) -> Reading:
     if isinstance(measure, BetweenMeasure):
         scheduler = measure.of[0]
-        first = _figure(found, scheduler, measure.figure)
-        other = _figure(found, scheduler, measure.other)
+        first = _figure(figures, scheduler, measure.figure)
+        other = _figure(figures, scheduler, measure.other)
         if first is None or other is None:
-            return _no_plan(found, scheduler)
+            return _no_plan(figures, scheduler)
         return Reading((_apart(first, other),))
     if isinstance(measure, AwayMeasure):
-        value = _figure(found, measure.of[0], measure.figure)
+        value = _figure(figures, measure.of[0], measure.figure)
         if value is None:
-            return _no_plan(found, *measure.of)
+            return _no_plan(figures, *measure.of)
         return Reading((_apart(value * measure.times, measure.measured),))
-    label, value = _best(found, measure)
+    label, value = _best(figures, measure)
     if value is None:
-        return _no_plan(found, *measure.of)
+        return _no_plan(figures, *measure.of)
     detail = label if len(measure.of) > 1 else ""
     if isinstance(measure, ValueMeasure):
         return Reading((value * measure.times,), detail)
-    base = _figure(found, measure.against, measure.against_figure or measure.figure)
+    base = _figure(figures, measure.against, measure.against_figure or measure.figure)
     if base is None:
-        return _no_plan(found, measure.against)
+        return _no_plan(figures, measure.against)
     return Reading((change_percent(value, base, measure.percent_of),), detail)
 
 
@@ -90,9 +90,11 @@ def _apart(a: float, b: float) -> float:
     return abs(change_percent(a, b, "larger"))
 
 
-def _best(found: Found, measure: ChangeMeasure | ValueMeasure) -> tuple[str, float | None]:
+def _best(
+    figures: FiguresByName, measure: ChangeMeasure | ValueMeasure
+) -> tuple[str, float | None]:
     """Of several schedulers the one with the most or the least; the first named where equal."""
-    known = [(label, _figure(found, label, measure.figure)) for label in measure.of]
+    known = [(label, _figure(figures, label, measure.figure)) for label in measure.of]
     there = [(label, value) for label, value in known if value is not None]
     if not there:
         return "", None
@@ -100,15 +102,16 @@ def _best(found: Found, measure: ChangeMeasure | ValueMeasure) -> tuple[str, flo
     return max(there, key=lambda one: sign * one[1])
 
 
-def _figure(found: Found, scheduler: str, name: str) -> float | None:
-    if scheduler not in found:
-        raise InputError(f'no figures of "{scheduler}"; there are: {", ".join(found)}')
-    value = found[scheduler].get(name)
-    if value is None and found[scheduler].get("why_not") is None and name not in found[scheduler]:
+def _figure(figures: FiguresByName, scheduler: str, name: str) -> float | None:
+    if scheduler not in figures:
+        raise InputError(f'no figures of "{scheduler}"; there are: {", ".join(figures)}')
+    own = figures[scheduler]
+    value = own.get(name)
+    if value is None and own.get("why_not") is None and name not in own:
         raise InputError(f'no figure "{name}" of {scheduler}')
     return value if isinstance(value, float) else None
 
 
-def _no_plan(found: Found, *labels: str) -> Reading:
-    why = "; ".join(f"{label}: {found[label].get('why_not') or 'no figure'}" for label in labels)
+def _no_plan(figures: FiguresByName, *labels: str) -> Reading:
+    why = "; ".join(f"{label}: {figures[label].get('why_not') or 'no figure'}" for label in labels)
     return Reading((), f"No plan by {why}.", no_plan=True)

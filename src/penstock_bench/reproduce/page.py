@@ -23,7 +23,7 @@ from penstock.report.page import (
     paragraph,
 )
 from penstock.report.page.wording import amount
-from penstock_bench.reproduce.figures import Found
+from penstock_bench.reproduce.figures import FiguresByName
 from penstock_bench.reproduce.judged import JudgedRow, tally
 from penstock_bench.reproduce.measures import change_percent
 from penstock_bench.reproduce.paper_fields import BOUND, PLANS, Experiment
@@ -79,8 +79,8 @@ def _summary(papers: Sequence[Paper], rows: Sequence[JudgedRow], results: Result
     by_paper: list[tuple[Cell, ...]] = []
     for paper in papers:
         own = [row for row in rows if row.paper == paper.name]
-        found = tally(own)
-        by_paper.append((paper.name, len(own), *(found[verdict] for verdict in Verdict)))
+        verdicts = tally(own)
+        by_paper.append((paper.name, len(own), *(verdicts[verdict] for verdict in Verdict)))
     blocks: list[Block] = [
         KeyFigures(tiles),
         Table("Verdicts by paper", columns, tuple(by_paper)),
@@ -104,9 +104,9 @@ def _what_ours_adds(papers: Sequence[Paper], results: Results) -> Section:
         )
     ]
     for paper in papers:
-        found = results.figures.get((paper.name, paper.headline))
-        if found is not None and _OWN in found:
-            blocks.append(_bars(paper, found))
+        figures = results.figures.get((paper.name, paper.headline))
+        if figures is not None and _OWN in figures:
+            blocks.append(_bars(paper, figures))
     for paper in papers:
         lines = tuple(_added(paper, results))
         if lines:
@@ -127,45 +127,45 @@ _ADDED = (
 
 def _added(paper: Paper, results: Results) -> Iterator[tuple[Cell, ...]]:
     for name, setting in paper.settings.items():
-        found = results.figures.get((paper.name, name))
-        if found is None or setting.kind != PLANS:
+        figures = results.figures.get((paper.name, name))
+        if figures is None or setting.kind != PLANS:
             continue
-        theirs = max((_throughput(found, s) or 0.0 for s in paper.proposes), default=0.0) or None
-        ours = _throughput(found, _OWN)
+        theirs = max((_throughput(figures, s) or 0.0 for s in paper.proposes), default=0.0) or None
+        ours = _throughput(figures, _OWN)
         gain = None if ours is None or theirs is None else change_percent(ours, theirs, "against")
         yield (
             name,
-            _throughput(found, _DEFAULT),
+            _throughput(figures, _DEFAULT),
             theirs,
-            _throughput(found, _OPTIMAL),
+            _throughput(figures, _OPTIMAL),
             ours,
-            _throughput(found, BOUND),
+            _throughput(figures, BOUND),
             gain,
         )
 
 
-def _throughput(found: Found, scheduler: str) -> float | None:
-    value = found.get(scheduler, {}).get(_THROUGHPUT)
+def _throughput(figures: FiguresByName, scheduler: str) -> float | None:
+    value = figures.get(scheduler, {}).get(_THROUGHPUT)
     return value if isinstance(value, float) else None
 
 
-def _bars(paper: Paper, found: Found) -> Figure:
+def _bars(paper: Paper, figures: FiguresByName) -> Figure:
     setting = paper.settings[paper.headline]
     title = f"{', '.join(setting.topology)} on {setting.cluster} ({paper.name})"
     labels = [use.shown for use in setting.uses]
-    values = {label: _throughput(found, label) for label in labels}
+    values = {label: _throughput(figures, label) for label in labels}
     bars = [
         Bar(label, value, "no plan" if value is None else amount(value), strong=label == _OWN)
         for label, value in values.items()
     ]
-    bound = _throughput(found, BOUND)
+    bound = _throughput(figures, BOUND)
     marks = [] if bound is None else [Mark(bound, f"bound {amount(bound)}")]
-    told = ", ".join(f"{bar.name} {bar.words}" for bar in bars)
+    words = ", ".join(f"{bar.name} {bar.words}" for bar in bars)
     rows = tuple((label, value) for label, value in {**values, BOUND: bound}.items())
     data = Table(title, (Column("scheduler"), Column("throughput", "tuples/s")), rows, folded=True)
     return Figure(
         f"Throughput of {title}",
-        f"Bars of the throughput of {title}: {told}.",
+        f"Bars of the throughput of {title}: {words}.",
         lambda width: bars_svg(bars, marks, "tuples/s", width),
         data,
     )
@@ -220,14 +220,14 @@ def _remarks(rows: Sequence[JudgedRow]) -> list[str]:
     for number, judged in enumerate(rows, 1):
         for remark in judged.remarks:
             about.setdefault(remark, []).append(number)
-    told = []
+    remarks = []
     best = [f"{n} {judged.best}" for n, judged in enumerate(rows, 1) if judged.best]
     if best:
-        told.append(f"Which it is here, by row: {'; '.join(best)}.")
+        remarks.append(f"Which it is here, by row: {'; '.join(best)}.")
     for remark, numbers in about.items():
         which = "" if len(numbers) == len(rows) else f"{_row_numbers(numbers)}: "
-        told.append(which + remark)
-    return told
+        remarks.append(which + remark)
+    return remarks
 
 
 def _row_numbers(numbers: Sequence[int]) -> str:

@@ -15,13 +15,13 @@ from dataclasses import dataclass, field
 from penstock.errors import PenstockError
 from penstock_bench.reproduce.count_pairs import pair_figures
 from penstock_bench.reproduce.cpu_readings import cpu_figures
-from penstock_bench.reproduce.figures import Found, Told, plan_figures
+from penstock_bench.reproduce.figures import FiguresByName, Told, plan_figures
 from penstock_bench.reproduce.paper_fields import COUNT_PAIRS, CPU_READINGS, PLANS, PaperSetting
 from penstock_bench.reproduce.paper_file import Paper
 from penstock_bench.reproduce.store import FigureStore, key_of
 
 #: How the figures of each kind of setting are found.
-_KINDS: dict[str, Callable[[PaperSetting, Told], Found]] = {
+_KINDS: dict[str, Callable[[PaperSetting, Told], FiguresByName]] = {
     PLANS: plan_figures,
     CPU_READINGS: cpu_figures,
     COUNT_PAIRS: pair_figures,
@@ -46,7 +46,7 @@ class Done:
     """What came of a task: figures, or what went wrong."""
 
     task: Task
-    figures: Found | None
+    figures: FiguresByName | None
     error: str = ""
     seconds: float = 0.0
 
@@ -55,7 +55,7 @@ class Done:
 class Results:
     """Everything found so far. ``stopped``: somebody did not want to wait for the rest."""
 
-    figures: dict[tuple[str, str], Found] = field(default_factory=dict)
+    figures: dict[tuple[str, str], FiguresByName] = field(default_factory=dict)
     errors: dict[tuple[str, str], str] = field(default_factory=dict)
     reused: int = 0
     stopped: bool = False
@@ -70,7 +70,7 @@ class Results:
 
 def tasks_of(papers: Sequence[Paper]) -> list[Task]:
     """Every setting that some row or table refers to, in the order of the files."""
-    found = []
+    tasks = []
     for paper in papers:
         used = {
             name
@@ -78,22 +78,22 @@ def tasks_of(papers: Sequence[Paper]) -> list[Task]:
             for names in (experiment.settings, *(row.settings for row in experiment.rows))
             for name in names
         }
-        found += [Task(paper.name, name, s) for name, s in paper.settings.items() if name in used]
-    return found
+        tasks += [Task(paper.name, name, s) for name, s in paper.settings.items() if name in used]
+    return tasks
 
 
 def run_task(task: Task) -> Done:
     """The figures of one setting. What goes wrong is told, and the other settings go on."""
     started = time.perf_counter()
     try:
-        found = _KINDS[task.setting.kind](task.setting, lambda _text: None)
+        figures = _KINDS[task.setting.kind](task.setting, lambda _text: None)
     except PenstockError as error:
         return Done(task, None, str(error), time.perf_counter() - started)
     except Exception as error:  # one broken experiment must not take the page with it
         where = traceback.extract_tb(error.__traceback__)[-1]
-        told = f"{error!r} in {where.name}"
-        return Done(task, None, told, time.perf_counter() - started)
-    return Done(task, found, "", time.perf_counter() - started)
+        failure = f"{error!r} in {where.name}"
+        return Done(task, None, failure, time.perf_counter() - started)
+    return Done(task, figures, "", time.perf_counter() - started)
 
 
 def run_tasks(
@@ -109,13 +109,13 @@ def run_tasks(
     left: list[tuple[str, Task]] = []
     for task in tasks:
         key = key_of(task.paper, task.name, task.setting)
-        kept = None if again else store.read(key)
-        if kept is None:
+        figures = None if again else store.read(key)
+        if figures is None:
             left.append((key, task))
             continue
         results.reused += 1
-        results.add(Done(task, kept))
-        seen(Done(task, kept))
+        results.add(Done(task, figures))
+        seen(Done(task, figures))
     keys = {(task.paper, task.name): key for key, task in left}
     try:
         for done in _run([task for _key, task in left], jobs):

@@ -17,7 +17,7 @@ from pathlib import Path
 from penstock.errors import Finding, InputError
 from penstock.files.plan_file import problem_to_dict
 from penstock.files.replacement import remove_leftovers, replace_file
-from penstock_bench.reproduce.figures import Found
+from penstock_bench.reproduce.figures import FiguresByName
 from penstock_bench.reproduce.paper_fields import PaperSetting
 from penstock_bench.reproduce.setting import problem_of
 
@@ -49,26 +49,28 @@ class FigureStore:
             raise InputError(Finding(message, str(folder))) from None
         remove_leftovers(folder)
 
-    def read(self, key: str) -> Found | None:
+    def read(self, key: str) -> FiguresByName | None:
         """The figures of a setting, or nothing; a file that cannot be read counts as none."""
         try:
-            kept = json.loads((self.folder / f"{key}.json").read_text(encoding="utf-8"))
+            content = json.loads((self.folder / f"{key}.json").read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
-        found: Found | None = kept.get("figures") if isinstance(kept, dict) else None
-        return found
+        figures: FiguresByName | None = (
+            content.get("figures") if isinstance(content, dict) else None
+        )
+        return figures
 
-    def keep(self, key: str, name: str, found: Found) -> None:
-        kept = {"format": "penstock/figures", "version": 1, "setting": name, "figures": found}
-        text = json.dumps(kept, indent=1) + "\n"
+    def keep(self, key: str, name: str, figures: FiguresByName) -> None:
+        content = {"format": "penstock/figures", "version": 1, "setting": name, "figures": figures}
+        text = json.dumps(content, indent=1) + "\n"
         replace_file(self.folder / f"{key}.json", text.encode())
 
 
 def key_of(paper: str, name: str, setting: PaperSetting) -> str:
     """Names a setting by all that decides its figures."""
     inputs = problem_to_dict(problem_of(setting))
-    told = [asdict(setting), inputs, _code(), platform.node(), platform.machine()]
-    digest = hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode())
+    inputs_and_code = [asdict(setting), inputs, _code(), platform.node(), platform.machine()]
+    digest = hashlib.sha256(json.dumps(inputs_and_code, sort_keys=True, default=str).encode())
     return f"{paper}-{name}-{digest.hexdigest()[:16]}"
 
 

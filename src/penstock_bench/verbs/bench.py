@@ -76,8 +76,8 @@ def command(
     else:
         show(figures_page(run))
     if results:
-        kept = read_runs(results) if results.exists() else []
-        write_file(results, runs_text(with_run(kept, run)), is_printed=True)
+        runs = read_runs(results) if results.exists() else []
+        write_file(results, runs_text(with_run(runs, run)), is_printed=True)
         say(f"wrote {results}")
     for failure in report.failures:
         say(f"could not be measured: {failure}")

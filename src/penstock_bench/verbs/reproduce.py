@@ -99,8 +99,8 @@ def command(
 
 def _say_how_it_went(rows: list[JudgedRow], out: Path | None) -> None:
     counted = tally(rows)
-    told = ", ".join(f"{counted[verdict]} {verdict}" for verdict in Verdict if counted[verdict])
-    say(f"{len(rows)} rows: {told}")
+    counts = ", ".join(f"{counted[verdict]} {verdict}" for verdict in Verdict if counted[verdict])
+    say(f"{len(rows)} rows: {counts}")
     if out:
         say(f"wrote {out}")
 

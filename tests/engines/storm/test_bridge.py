@@ -85,5 +85,5 @@ def test_where_nimbus_is():
     # Where ZooKeeper is, Nimbus says; its own machine is only a guess.
     assert "storm.zookeeper.servers" not in _settings("host")
     for wrong in ("host:", ":1", "host:99999", "host:x"):
-        with pytest.raises(BridgeError, match="no host or host:port"):
+        with pytest.raises(BridgeError, match="not a host or host:port"):
             _settings(wrong)

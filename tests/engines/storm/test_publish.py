@@ -104,7 +104,7 @@ def test_a_storm_that_does_not_follow_gets_its_old_placement_back(storm, apart):
     kept = []
     with pytest.raises(NotFollowed, match="rolled back") as error:
         publisher(storm, kept).publish(prepare(apart, snapshot(storm)))
-    assert "src 1 is on a, planned on b" in str(error.value)
+    assert "src 1 is on a, the plan has it on b" in str(error.value)
     assert storm.places == before
     orders = [fields["workers"] for what, fields in storm.asked if what == "rebalance"]
     assert orders == [2, 1]  # and back to the one worker it had

@@ -126,7 +126,7 @@ def test_an_address_that_is_none_and_a_ui_that_is_not_there():
 
 
 def test_an_answer_of_another_kind_is_refused():
-    with pytest.raises(UiError, match=r"otherwise than Storm 2\.8"):
+    with pytest.raises(UiError, match=r"not answer as Storm 2\.8"):
         read_ui(lambda path: {"error": path})
 
 

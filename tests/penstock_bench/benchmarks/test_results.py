@@ -61,7 +61,7 @@ def test_markdown_says_where_figures_come_from_and_which_goals_are_missed():
 def test_a_file_of_something_else_is_refused(tmp_path, text):
     path = tmp_path / "x.json"
     path.write_text(text)
-    with pytest.raises(InputError, match="is no file of benchmark results"):
+    with pytest.raises(InputError, match="is not a file of benchmark results"):
         read_runs(path)
 
 

@@ -123,15 +123,17 @@ class ClosedLoop:
             every_s=every_s,
         )  # fmt: skip
         runner.run(watch.is_done)
-        found = watch.observed()
-        self.say(f"{name}: {found.rate_per_s:,.0f} tuples/s, {found.batch_s:.2f} s a batch")
-        return found
+        observation = watch.observed()
+        self.say(
+            f"{name}: {observation.rate_per_s:,.0f} tuples/s, {observation.batch_s:.2f} s a batch"
+        )
+        return observation
 
-    def _keep(self, name: str, found: RunObservation) -> None:
+    def _keep(self, name: str, observation: RunObservation) -> None:
         """Set the telemetry of some batches apart, for a profile."""
         keep = self.folder / _WATCHED
         keep.mkdir(exist_ok=True)
-        for batch in found.batches:
+        for batch in observation.batches:
             file = f"{batch.number:09d}.jsonl"
             shutil.copyfile(self.folder / name / TELEMETRY / file, keep / f"{name}-{file}")
 

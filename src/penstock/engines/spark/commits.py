@@ -59,8 +59,8 @@ class Commits:
 
     def facts(self, number: int) -> dict[str, object]:
         mark = self._marks / f"{number:0{_DIGITS}d}.json"
-        found: dict[str, object] = json.loads(mark.read_text(encoding="utf-8"))
-        return found
+        content: dict[str, object] = json.loads(mark.read_text(encoding="utf-8"))
+        return content
 
     def forget_before(self, part: str, number: int) -> None:
         """State of batches before this one is not needed any more."""

@@ -52,22 +52,24 @@ class Dataflow:
         dealt = self._dealt(source, batch)
         if len(self.layout.places_of(0)) > 1:
             dealt = dealt.persist(StorageLevel.MEMORY_AND_DISK)
-        kept: list[list[DataFrame]] = []
-        told: list[str] = []
+        cached: list[list[DataFrame]] = []
+        notes: list[str] = []
         try:
             with ThreadPoolExecutor(len(self.deployment.places)) as threads:
                 asked: list[Future[list[str]]] = []
                 for level in range(len(self.layout.levels)):
-                    before = [p for sender in self._senders(level) for p in kept[sender]] or [dealt]
+                    before = [p for sender in self._senders(level) for p in cached[sender]] or [
+                        dealt
+                    ]
                     # The level before is still at work. Between the two, all machines would wait.
-                    kept.append(self._made_ready(level, before, known, folder, source.schema))
-                    told += _answers(asked)
-                    asked = _asked(kept[-1], threads)
-                told += _answers(asked)
+                    cached.append(self._made_ready(level, before, known, folder, source.schema))
+                    notes += _answers(asked)
+                    asked = _asked(cached[-1], threads)
+                notes += _answers(asked)
         finally:
-            for part in (dealt, *(part for parts in kept for part in parts)):
+            for part in (dealt, *(part for parts in cached for part in parts)):
                 part.unpersist()
-        return told
+        return notes
 
     @cached_property
     def layout(self) -> Layout:
@@ -90,7 +92,7 @@ class Dataflow:
         source: pa.Schema,
     ) -> list[DataFrame]:
         """One frame for each place of a level."""
-        found = []
+        frames = []
         for place in self.layout.places_of(level):
             slots = self.layout.slots_at(level, place)
             rows = reduce(DataFrame.unionByName, [_for_slots(part, slots) for part in before])
@@ -98,8 +100,8 @@ class Dataflow:
             out = rows.sortWithinPartitions(ORDER).mapInArrow(
                 stage, PACKETS_DDL, profile=self.profiles.get(place)
             )
-            found.append(out.persist(StorageLevel.MEMORY_AND_DISK))
-        return found
+            frames.append(out.persist(StorageLevel.MEMORY_AND_DISK))
+        return frames
 
     def _senders(self, level: int) -> list[int]:
         """Levels whose packets this one reads; none for the first, which reads the source's."""

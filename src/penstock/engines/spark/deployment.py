@@ -51,15 +51,15 @@ class Deployment:
     def evenly(cls, topology: Topology, parallelism: int) -> Deployment:
         """As many like instances as the topology asks for, or as there are cores."""
         task = 0
-        found = {}
+        shares = {}
         for component in topology.components:
             if component.kind is Kind.ACKER:
                 continue
             number = component.instances or parallelism
             number = min(number, component.max_instances or number)
-            found[component.name] = tuple(Instance(task + i, 1.0 / number) for i in range(number))
+            shares[component.name] = tuple(Instance(task + i, 1.0 / number) for i in range(number))
             task += number
-        return cls(found)
+        return cls(shares)
 
     @classmethod
     def of(cls, plan: Plan, topology: str, place_by: PlaceBy = PlaceBy.NOTHING) -> Deployment:
@@ -69,7 +69,7 @@ class Deployment:
         if topology not in names:
             raise InputError(f'the plan has no topology "{topology}"; it has {", ".join(names)}')
         cluster, task = problem.cluster, 0
-        found = {}
+        shares = {}
         for component in problem.topologies[names.index(topology)].components:
             if component.kind is Kind.ACKER:
                 continue
@@ -85,8 +85,8 @@ class Deployment:
                     Instance(task, part, place or ANYWHERE, machine.name, machine.type, cores)
                 )
                 task += 1
-            found[component.name] = tuple(instances)
-        return cls(found, weighs_keys=True)
+            shares[component.name] = tuple(instances)
+        return cls(shares, weighs_keys=True)
 
     @property
     def places(self) -> list[str]:

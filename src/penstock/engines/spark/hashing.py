@@ -14,12 +14,12 @@ def hash_of_int(value: int) -> int:
     """``hash(value)`` of Spark SQL for an int, as a signed number of 32 bits."""
     mixed = (value & _MASK) * 0xCC9E2D51 & _MASK
     mixed = _rotated(mixed, 15) * 0x1B873593 & _MASK
-    found = _rotated(_SEED ^ mixed, 13) * 5 + 0xE6546B64 & _MASK
-    found ^= 4  # the length in bytes
-    found = (found ^ found >> 16) * 0x85EBCA6B & _MASK
-    found = (found ^ found >> 13) * 0xC2B2AE35 & _MASK
-    found ^= found >> 16
-    return found - (1 << 32) if found & 0x80000000 else found
+    mix = _rotated(_SEED ^ mixed, 13) * 5 + 0xE6546B64 & _MASK
+    mix ^= 4  # the length in bytes
+    mix = (mix ^ mix >> 16) * 0x85EBCA6B & _MASK
+    mix = (mix ^ mix >> 13) * 0xC2B2AE35 & _MASK
+    mix ^= mix >> 16
+    return mix - (1 << 32) if mix & 0x80000000 else mix
 
 
 def _rotated(value: int, bits: int) -> int:

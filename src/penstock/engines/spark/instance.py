@@ -166,23 +166,23 @@ class _InstanceRun:
                     yield from self._one(subscriber.component, f"{name}/{stream}", out)
 
     def _called(self, mine: _Working, rows: pa.RecordBatch) -> dict[str, pa.RecordBatch]:
-        made = mine.made
-        default = next(iter(made.streams), "")
-        found: Any = rows
-        if made.function is not None:
-            given: Any = rows if made.takes_arrow else rows.to_pandas()
+        code = mine.made
+        default = next(iter(code.streams), "")
+        output: Any = rows
+        if code.function is not None:
+            given: Any = rows if code.takes_arrow else rows.to_pandas()
             try:
-                if made.state is not None:
-                    found, mine.state = made.function(given, self._state(mine))
+                if code.state is not None:
+                    output, mine.state = code.function(given, self._state(mine))
                 else:
-                    found = made.function(given)
+                    output = code.function(given)
             except Exception as error:  # whatever a user's function does
-                raise RuntimeError(_failure(made.name, made.function, error)) from None
-        by_stream = found if isinstance(found, dict) else {default: found}
+                raise RuntimeError(_failure(code.name, code.function, error)) from None
+        by_stream = output if isinstance(output, dict) else {default: output}
         return {
-            stream: _as_declared(out, made.streams[stream])
+            stream: _as_declared(out, code.streams[stream])
             for stream, out in by_stream.items()
-            if stream in made.streams and made.streams[stream].names
+            if stream in code.streams and code.streams[stream].names
         }
 
     def _sent(
@@ -216,13 +216,13 @@ class _InstanceRun:
             files = [known.files[mine.task]] if mine.task in known.files else []
         frames = [known.schema.empty_table().to_pandas()]
         frames += [pd.read_parquet(file, columns=known.schema.names) for file in files]
-        found = pd.concat(frames, ignore_index=True)
+        state = pd.concat(frames, ignore_index=True)
         if not known.is_divided_alike and not known.is_global:
-            keys = _as_declared(found, pa.schema([known.schema.field(0)]))
+            keys = _as_declared(state, pa.schema([known.schema.field(0)]))
             mine_only = dealt(known.shares, known.hot)[parts_of(keys)] == self.number
-            found = found[mine_only].reset_index(drop=True)
-        mine.state = found
-        return found
+            state = state[mine_only].reset_index(drop=True)
+        mine.state = state
+        return state
 
     def _kept_state(self, mine: _Working) -> str | None:
         known = mine.made.state

@@ -36,8 +36,8 @@ def parts_of(keys: pa.RecordBatch) -> np.ndarray:
     if len(columns) == 1 and pa.types.is_string(columns[0].type):
         # Each text is hashed once.
         coded = pc.dictionary_encode(columns[0], null_encoding="encode")
-        found: np.ndarray = _hashed([coded.dictionary])[coded.indices.to_numpy()]
-        return found
+        parts: np.ndarray = _hashed([coded.dictionary])[coded.indices.to_numpy()]
+        return parts
     return _hashed(columns)
 
 
@@ -72,8 +72,8 @@ def excess(shares: Sequence[float], table: np.ndarray, hot: Hot) -> float:
 
 def hot_parts(rows: np.ndarray) -> list[tuple[int, int]]:
     """Of the rows in each part, those of the parts that may be hot."""
-    found = np.flatnonzero(rows >= max(_TOLD * rows.sum(), 1))
-    return [(int(part), int(rows[part])) for part in found]
+    hot = np.flatnonzero(rows >= max(_TOLD * rows.sum(), 1))
+    return [(int(part), int(rows[part])) for part in hot]
 
 
 def hot_now(
@@ -101,8 +101,8 @@ def largest_remainder(wanted: np.ndarray) -> np.ndarray:
 
 
 def _fractions(shares: Sequence[float]) -> np.ndarray:
-    found: np.ndarray = np.asarray(shares, dtype=float) / np.sum(shares)
-    return found
+    fractions: np.ndarray = np.asarray(shares, dtype=float) / np.sum(shares)
+    return fractions
 
 
 def _without_holes(column: pa.Array) -> pa.Array:

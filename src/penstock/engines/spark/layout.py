@@ -128,7 +128,7 @@ def _levels(
 def _slots(
     deployment: Deployment, segments: list[list[str]], levels: list[tuple[int, ...]]
 ) -> list[Slot]:
-    found: list[Slot] = []
+    slots: list[Slot] = []
     next_address = 0
     for level in levels:
         wanted: dict[str, list[tuple[int, int]]] = {}
@@ -138,21 +138,21 @@ def _slots(
         for place, mine in wanted.items():
             addresses = _addresses(len(mine), next_address)
             next_address = max(addresses) + 1
-            found += [
+            slots += [
                 Slot(address, segment, number, place)
                 for address, (segment, number) in zip(addresses, mine, strict=True)
             ]
-    return found
+    return slots
 
 
 def _addresses(count: int, first: int) -> list[int]:
     """Numbers from ``first`` on that Spark's hash deals one to each of so many partitions."""
-    found: dict[int, int] = {}
+    addresses: dict[int, int] = {}
     address = first
-    while len(found) < count:
-        found.setdefault(hash_of_int(address) % count, address)
+    while len(addresses) < count:
+        addresses.setdefault(hash_of_int(address) % count, address)
         address += 1
-    return [found[partition] for partition in range(count)]
+    return [addresses[partition] for partition in range(count)]
 
 
 def spouts(topology: Topology, names: Iterable[str]) -> list[str]:

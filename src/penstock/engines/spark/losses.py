@@ -37,14 +37,14 @@ def _without(plan: Plan, machine: str, gone: Sequence[str]) -> Plan:
     if not np.array_equal(np.unique(placement.component[left]), components):
         # Some component ran nowhere else: the planner finds it a place.
         terms = replace(problem.terms, avoid=(*problem.terms.avoid, *gone))
-        found = without_machine(problem.with_terms(terms), placement, number)
-        if found is None:
+        contingency = without_machine(problem.with_terms(terms), placement, number)
+        if contingency is None:
             raise InputError(f"without {machine}, the machines that are left cannot run the plan")
-        return replace(plan, placement=found)
+        return replace(plan, placement=contingency)
     share = placement.share[left].copy()
     of = placement.component[left]
     totals = np.bincount(of, weights=np.nan_to_num(share), minlength=int(components.max()) + 1)
     with np.errstate(invalid="ignore", divide="ignore"):
         share = np.where(np.isnan(share), share, share / totals[of])
-    kept = Placement.of(of, placement.machine[left], placement.slot[left], share)
-    return replace(plan, placement=kept)
+    placement_left = Placement.of(of, placement.machine[left], placement.slot[left], share)
+    return replace(plan, placement=placement_left)

@@ -19,18 +19,18 @@ def here() -> dict[str, object]:
 
     The machine type is there only where the worker's environment names it.
     """
-    found: dict[str, object] = {
+    machine: dict[str, object] = {
         "host": os.environ.get(MACHINE_VARIABLE)
         or os.environ.get("SPARK_LOCAL_HOSTNAME")
         or socket.gethostname()
     }
     if kind := os.environ.get(MACHINE_TYPE_VARIABLE):
-        found["machine_type"] = kind
+        machine["machine_type"] = kind
     executor = _parent(os.getppid())  # our parent is the daemon that forks Python workers
-    found["worker"] = str(executor or os.getppid())
+    machine["worker"] = str(executor or os.getppid())
     if executor is not None:
-        found["worker_cpu_s"] = _cpu_s(executor, os.getppid(), *_children(os.getppid()))
-    return found
+        machine["worker_cpu_s"] = _cpu_s(executor, os.getppid(), *_children(os.getppid()))
+    return machine
 
 
 def _parent(process: int) -> int | None:

@@ -35,10 +35,10 @@ class WorkerClocks:
 
     _before: dict[tuple[str, str], float] = field(default_factory=dict)
 
-    def used_s(self, told: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], float]:
+    def used_s(self, notes: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], float]:
         """Seconds since the batch before of each executor that was there then."""
         now: dict[tuple[str, str], float] = {}
-        for note in told:
+        for note in notes:
             if note.get("worker_cpu_s") is not None:
                 worker = (note["host"], note["worker"])
                 now[worker] = max(now.get(worker, 0.0), note["worker_cpu_s"])
@@ -56,12 +56,12 @@ def samples(
     worker_s = {w: used for w, used in used_s.items() if w[1] != window.driver}
     length_ms = max(window.length_ms, 1)
     points = 1e5 / length_ms
-    found = []
+    samples = []
     for note in told:
         worker = (note["host"], note["worker"])
         taken_in = float(sum(tuples for tuples, _ in note["inputs"].values()))
         is_spout = note["component"] in spouts
-        found.append(
+        samples.append(
             Sample(
                 time_ms=window.end_ms,
                 window_ms=length_ms,
@@ -85,12 +85,12 @@ def samples(
                 uptime_s=window.uptime_s,
             )
         )
-    return sorted(found, key=lambda sample: sample.task)
+    return sorted(samples, key=lambda sample: sample.task)
 
 
 def _inputs(counted: dict[str, list[float]]) -> tuple[Input, ...]:
-    found = []
+    inputs = []
     for sender, (tuples, size) in sorted(counted.items()):
         component, _, stream = sender.rpartition("/")
-        found.append(Input(component, stream, tuples, bytes=size))
-    return tuple(found)
+        inputs.append(Input(component, stream, tuples, bytes=size))
+    return tuple(inputs)

@@ -38,12 +38,12 @@ class Memory:
     def known(self) -> dict[str, Remembered]:
         """What every component with state must be told before a batch."""
         last = _last(self.commits, STATE_FILES)
-        found = {}
+        memories = {}
         for name in self.flow.code.stateful:
             schema = self.flow.payloads.state(name)
             assert schema is not None
             entry = last.get(name, {"division": None, "files": {}})
-            found[name] = Remembered(
+            memories[name] = Remembered(
                 schema=schema,
                 files={int(task): file for task, file in entry["files"].items()},
                 is_divided_alike=entry["division"] == self._division(name),
@@ -51,7 +51,7 @@ class Memory:
                 hot=self.flow.hot.get(name, ()),
                 is_global=self._is_global(name),
             )
-        return found
+        return memories
 
     def facts(self, told: Iterable[str]) -> dict[str, object]:
         """For the commit: the files that hold the state after this batch, and frequent keys."""
@@ -63,8 +63,8 @@ class Memory:
         state = {
             name: {"division": self._division(name), "files": mine} for name, mine in files.items()
         }
-        found: dict[str, object] = {STATE_FILES: state} if state else {}
-        return found | ({HOT_KEYS: hot} if (hot := self._hot_after(notes)) else {})
+        facts: dict[str, object] = {STATE_FILES: state} if state else {}
+        return facts | ({HOT_KEYS: hot} if (hot := self._hot_after(notes)) else {})
 
     def _hot_after(self, notes: Iterable[Mapping[str, Any]]) -> dict[str, Hot]:
         """What keys are to be dealt by in the next batch."""
@@ -98,5 +98,5 @@ def _last(commits: Commits, fact: str) -> Mapping[str, Any]:
     """A fact of the newest whole batch, if it has it."""
     if commits.last < 0:
         return {}
-    found: Any = commits.facts(commits.last).get(fact)
-    return found or {}
+    fact_of_last: Any = commits.facts(commits.last).get(fact)
+    return fact_of_last or {}

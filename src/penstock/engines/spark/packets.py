@@ -43,13 +43,13 @@ class Packer:
     _number: int = 0
 
     def add(self, address: int, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        kept = self._kept.setdefault(address, [])
-        kept.append(rows)
-        if sum(batch.num_rows for batch in kept) >= ROWS:
+        batches = self._kept.setdefault(address, [])
+        batches.append(rows)
+        if sum(batch.num_rows for batch in batches) >= ROWS:
             yield self._packed(address)
 
     def rest(self) -> Iterator[pa.RecordBatch]:
-        for address in sorted(address for address, kept in self._kept.items() if kept):
+        for address in sorted(address for address, batches in self._kept.items() if batches):
             yield self._packed(address)
 
     def _packed(self, address: int) -> pa.RecordBatch:

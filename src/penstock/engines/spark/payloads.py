@@ -38,17 +38,17 @@ class Payloads:
 
     def _passed_on(self, component: str) -> pa.Schema:
         """What comes in, where a component has no function of its own."""
-        found: dict[str, pa.Field] = {}
+        fields: dict[str, pa.Field] = {}
         for stream in self.topology.streams:
             if stream.target == component and stream.source in self.code.works:
-                found |= {f.name: f for f in self.streams(stream.source)[stream.name]}
-        return pa.schema(list(found.values()))
+                fields |= {f.name: f for f in self.streams(stream.source)[stream.name]}
+        return pa.schema(list(fields.values()))
 
     def _parsed(self, component: str, ddl: str) -> pa.Schema:
         try:
-            found = T.StructType.fromDDL(ddl) if ddl else T.StructType([])
-            assert isinstance(found, T.StructType)
-            return to_arrow_schema(found)
+            schema = T.StructType.fromDDL(ddl) if ddl else T.StructType([])
+            assert isinstance(schema, T.StructType)
+            return to_arrow_schema(schema)
         except Exception as error:  # Spark's parser has many
-            message = f'{component}: "{ddl}" is no schema, such as "word string, count bigint"'
+            message = f'{component}: "{ddl}" is not a schema, such as "word string, count bigint"'
             raise InputError(Finding(message, str(self.code.file))) from error

@@ -89,7 +89,7 @@ class PlanInForce:
             adopt(self.deployment)
         except (PenstockError, OSError) as error:
             self._plan, self.lost = before, lost
-            self.say(f"the new plan is not followed, the one before stays in force: {error}")
+            self.say(f"the new plan was refused, the previous one stays in force: {error}")
         else:
             self.say(f"following the new plan of {self.path}")
 
@@ -107,10 +107,10 @@ class PlanInForce:
 
     def _state(self) -> tuple[int, int] | None:
         try:
-            found = self.path.stat()
+            status = self.path.stat()
         except OSError:
             return self._seen  # being replaced, or gone: the plan we have stays in force
-        return found.st_mtime_ns, found.st_size
+        return status.st_mtime_ns, status.st_size
 
 
 def _place(machine: object, place_by: PlaceBy) -> str:

@@ -116,19 +116,19 @@ class Runner:
         hot = hot_keys(commits, deployment)
         flow = Dataflow(self.topology, self.code, deployment, profiles, hot)
         memory = Memory(flow, commits)
-        told = flow.run(self.source, rows, memory.known(), folder)
+        notes = flow.run(self.source, rows, memory.known(), folder)
         now = time.monotonic()
         # Batches at fixed times stand for the time between them, others for what they took.
         seconds = max(self.every_s, now - began) if self.every_s else now - self._before
         self._before = now
-        made = self._samples(told, seconds)
-        _write_lines(folder / SAMPLES, made)
-        facts = {"rows": sum(s.produced or 0 for s in made), "seconds": seconds}
-        commits.commit(number, facts | memory.facts(told))
+        samples = self._samples(notes, seconds)
+        _write_lines(folder / SAMPLES, samples)
+        facts = {"rows": sum(s.produced or 0 for s in samples), "seconds": seconds}
+        commits.commit(number, facts | memory.facts(notes))
         commits.publish(SAMPLES, TELEMETRY)
         for name in self.code.stateful:
             commits.forget_before(f"{STATE}/{name}", number)
-        self.on_batch(Batch(number, seconds, tuple(made)))
+        self.on_batch(Batch(number, seconds, tuple(samples)))
 
     @cached_property
     def _driver(self) -> str:
@@ -136,7 +136,7 @@ class Runner:
         assert java is not None
         return str(java.java.lang.ProcessHandle.current().pid())
 
-    def _samples(self, told: list[str], seconds: float) -> list[Sample]:
+    def _samples(self, notes: list[str], seconds: float) -> list[Sample]:
         spouts = frozenset(c.name for c in self.topology.components if c.kind is Kind.SPOUT)
         window = Window(
             end_ms=int(self.clock() * 1000),
@@ -146,7 +146,7 @@ class Runner:
             uptime_s=time.monotonic() - self._began,
             driver=self._driver,
         )
-        return samples(told, window, spouts, self._clocks)
+        return samples(notes, window, spouts, self._clocks)
 
 
 class _PlaceWatch:
@@ -170,9 +170,9 @@ class _PlaceWatch:
 
 def _of_component(error: SparkFailed) -> ComponentFailed | None:
     """The failure of a user's function, if that is what ended Spark."""
-    told = re.search(f"{FAILED}(.*?){FAILED}", str(error.__cause__), re.DOTALL)
-    return ComponentFailed(told.group(1)) if told else None
+    failure = re.search(f"{FAILED}(.*?){FAILED}", str(error.__cause__), re.DOTALL)
+    return ComponentFailed(failure.group(1)) if failure else None
 
 
-def _write_lines(path: Path, made: list[Sample]) -> None:
-    write_text(path, "".join(json.dumps(sample.to_dict()) + "\n" for sample in made))
+def _write_lines(path: Path, samples: list[Sample]) -> None:
+    write_text(path, "".join(json.dumps(sample.to_dict()) + "\n" for sample in samples))

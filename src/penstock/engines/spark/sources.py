@@ -78,7 +78,7 @@ class FileSource:
 
     def stream(self, spark: SparkSession) -> DataFrame:
         if not self.folder.is_dir():
-            raise InputError(Finding("is no folder of text files", str(self.folder)))
+            raise InputError(Finding("is not a folder of text files", str(self.folder)))
         return (
             spark.readStream.format("text")
             .option("maxFilesPerTrigger", self.files_per_batch)

@@ -73,8 +73,8 @@ class SparkLog:
     def last_line(self) -> str:
         """The last thing said that is no line of a stack trace."""
         lines = self.path.read_text(encoding="utf-8", errors="replace").splitlines()
-        told = [line.strip() for line in lines if line.strip() and not line.startswith("\t")]
-        return told[-1][:LONGEST_REASON] if told else "it said nothing"
+        messages = [line.strip() for line in lines if line.strip() and not line.startswith("\t")]
+        return messages[-1][:LONGEST_REASON] if messages else "it said nothing"
 
 
 def start_java(settings: Mapping[str, str], log_file: Path | None) -> None:

@@ -96,9 +96,9 @@ class Bridge:
     def _ended(self) -> BridgeError:
         self.close()
         self._errors.seek(0)
-        said = self._errors.read().decode(errors="replace").splitlines()
-        tail = "; ".join(line.strip() for line in said[-_LAST_LINES:] if line.strip())
-        return BridgeError(f"the bridge to {self._target} ended: {tail or 'it said nothing'}")
+        output = self._errors.read().decode(errors="replace").splitlines()
+        tail = "; ".join(line.strip() for line in output[-_LAST_LINES:] if line.strip())
+        return BridgeError(f"the bridge to {self._target} ended: {tail or 'it output nothing'}")
 
     def close(self) -> None:
         process, self._process = self._process, None
@@ -182,7 +182,7 @@ def _settings(nimbus: str | None) -> dict[str, object]:
     if not colon:
         host, port = nimbus, str(DEFAULT_THRIFT_PORT)
     if not host or not port.isdigit() or not 0 < int(port) < 65536:
-        raise BridgeError(f'"{nimbus}" is no host or host:port', "bad-request")
+        raise BridgeError(f'"{nimbus}" is not a host or host:port', "bad-request")
     return settings | {
         "nimbus.seeds": [host],
         "nimbus.thrift.port": int(port),

@@ -44,7 +44,7 @@ class StormEngine(Engine):
     )
 
     nimbus: str | None = field(default=None, metadata={"help": "Nimbus, host or host:port"})
-    ui: str | None = field(default=None, metadata={"help": "address of the UI; it only tells"})
+    ui: str | None = field(default=None, metadata={"help": "address of the UI, which is read-only"})
     storm_yaml: Path | None = field(default=None, metadata={"help": "storm.yaml of a client"})
     types: Path | None = field(
         default=None, metadata={"help": "file of machine types, `host: type` per line"}
@@ -80,8 +80,8 @@ class StormEngine(Engine):
         lab = keeper.find(self.name)
         if lab is None:
             raise UsageError(
-                "say with --telemetry where the reporter's files are: penstock.telemetry.dir of "
-                "the topologies, or the workers' log folders (docs/storm.md)"
+                "name the folder of the reporter's files with --telemetry: penstock.telemetry.dir "
+                "of the topologies, or the workers' log folders (docs/storm.md)"
             )
         folders = sorted({str(file.parent) for file in Path(lab.folder).rglob("*.jsonl")})
         if not folders:
@@ -151,7 +151,7 @@ class StormUi:
         return snapshot_of(read_ui(ask_ui(self.url), self.url), self.machine_types)
 
     def prepare(self, plan: Plan, snapshot: Snapshot) -> Publication:
-        raise UsageError("the UI cannot be told anything; use --nimbus or --storm-yaml")
+        raise UsageError("the UI is read-only; use --nimbus or --storm-yaml")
 
     def publish(self, publication: Publication, order: PublishOrder) -> Receipt:
-        raise UsageError("the UI cannot be told anything; use --nimbus or --storm-yaml")
+        raise UsageError("the UI is read-only; use --nimbus or --storm-yaml")

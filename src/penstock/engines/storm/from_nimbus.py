@@ -63,28 +63,28 @@ def read_nimbus(bridge: Bridge, only: Container[str] | None = None) -> ClusterRe
 def _metadata(bridge: Bridge) -> tuple[dict[str, Mapping[str, Any]], tuple[str, ...]]:
     """What supervisors say of themselves; a secured ZooKeeper answers daemons only."""
     try:
-        told = bridge.ask("machines")
+        answer = bridge.ask("machines")
     except BridgeError as error:
         note = (
             f"ZooKeeper was not read ({error}): machines are called by their hosts, and their "
             "types must come from --types"
         )
         return {}, (note,)
-    return {key: entry.get("meta") or {} for key, entry in told.items()}, ()
+    return {key: entry.get("meta") or {} for key, entry in answer.items()}, ()
 
 
-def _machine(said: Mapping[str, Any], meta: Mapping[str, Any]) -> SupervisorRecord:
-    resources = said["resources"]
+def _machine(answer: Mapping[str, Any], meta: Mapping[str, Any]) -> SupervisorRecord:
+    resources = answer["resources"]
     return SupervisorRecord(
-        id=said["id"],
-        host=said["host"],
-        slots=said["slots"],
+        id=answer["id"],
+        host=answer["host"],
+        slots=answer["slots"],
         cpu_points=float(resources.get(_CPU, 100.0)),
         memory_mb=float(resources.get(_MEMORY, 1024.0)),
         name=meta.get("machine"),
         type=type_in(meta),
         rack=rack_in(meta),
-        blacklisted=bool(said["blacklisted"]),
+        blacklisted=bool(answer["blacklisted"]),
         resources=generic_resources(resources),
     )
 
@@ -92,66 +92,68 @@ def _machine(said: Mapping[str, Any], meta: Mapping[str, Any]) -> SupervisorReco
 def _topology(
     bridge: Bridge, summary: Mapping[str, Any], supervisors: Mapping[str, str]
 ) -> TopologyRecord:
-    said = bridge.ask("topology", topology=summary["id"])
+    answer = bridge.ask("topology", topology=summary["id"])
     where = bridge.ask("assignments", topology=summary["id"])
     counts = {
         (e["component"], e["first_task"]): e
         for e in bridge.ask("statistics", topology=summary["id"])["executors"]
     }
-    components = tuple(_component(n, c, said) for n, c in sorted(said["components"].items()))
+    components = tuple(_component(n, c, answer) for n, c in sorted(answer["components"].items()))
     executors = tuple(
         _executor(e, counts.get((e["component"], e["first_task"]), {}), supervisors)
         for e in where["executors"]
     )
-    version = summary.get("topology_version") or said.get("topology.version")
+    version = summary.get("topology_version") or answer.get("topology.version")
     return TopologyRecord(
         name=summary["name"],
         id=summary["id"],
         status=summary["status"],
         scheduler_info=summary.get("scheduler_info") or "",
         version=None if version is None else str(version),
-        workers=said.get("topology.workers"),
-        priority=said.get("topology.priority"),
+        workers=answer.get("topology.workers"),
+        priority=answer.get("topology.priority"),
         components=components,
         executors=executors,
-        shuffles_near=said.get(EVEN_SHUFFLE) is False,
+        shuffles_near=answer.get(EVEN_SHUFFLE) is False,
     )
 
 
-def _component(name: str, said: Mapping[str, Any], topology: Mapping[str, Any]) -> ComponentRecord:
+def _component(
+    name: str, answer: Mapping[str, Any], topology: Mapping[str, Any]
+) -> ComponentRecord:
     asked = {
-        key: said[key] if said.get(key) is not None else topology.get(default)
+        key: answer[key] if answer.get(key) is not None else topology.get(default)
         for key, default in _DEFAULTS.items()
     }
     offheap = float(asked["offheap_mb"] or 0.0)
     onheap = asked["onheap_mb"]
     return ComponentRecord(
         name=name,
-        is_spout=said["kind"] == "spout",
-        tasks=said.get("tasks") or None,
+        is_spout=answer["kind"] == "spout",
+        tasks=answer.get("tasks") or None,
         cpu_points=None if asked["cpu_points"] is None else float(asked["cpu_points"]),
         memory_mb=None if onheap is None else float(onheap) + offheap,
         offheap_mb=offheap,
         inputs=tuple(
             InputRecord(i["component"], i["stream"], i["grouping"], tuple(i.get("fields", ())))
-            for i in sorted(said["inputs"], key=lambda i: (i["component"], i["stream"]))
+            for i in sorted(answer["inputs"], key=lambda i: (i["component"], i["stream"]))
         ),
         # A component's own map stands in place of the topology's, as all its settings do.
-        resources=generic_resources(said.get("resources") or topology.get(COMPONENT_MAP)),
+        resources=generic_resources(answer.get("resources") or topology.get(COMPONENT_MAP)),
     )
 
 
 def _executor(
-    said: Mapping[str, Any], counts: Mapping[str, Any], supervisors: Mapping[str, str]
+    answer: Mapping[str, Any], counts: Mapping[str, Any], supervisors: Mapping[str, str]
 ) -> ExecutorRecord:
     executed = counts.get("executed")
     return ExecutorRecord(
-        component=said["component"],
-        first_task=said["first_task"],
-        last_task=said["last_task"],
-        supervisor=said.get("supervisor") or supervisors.get(said["host"], said["host"]),
-        port=said["port"],
-        uptime_s=float(said["uptime_s"]),
+        component=answer["component"],
+        first_task=answer["first_task"],
+        last_task=answer["last_task"],
+        supervisor=answer.get("supervisor") or supervisors.get(answer["host"], answer["host"]),
+        port=answer["port"],
+        uptime_s=float(answer["uptime_s"]),
         emitted=counts.get("emitted", {}),
         executed=None
         if executed is None

@@ -72,39 +72,39 @@ def read_ui(ask: Ask, source: str = "the UI") -> ClusterRecord:
             topologies=tuple(_topology(ask, t) for t in ask("topology/summary")["topologies"]),
         )
     except (KeyError, TypeError, ValueError) as error:
-        raise UiError(f"{source} answers otherwise than Storm 2.8: {error!r}") from None
+        raise UiError(f"{source} does not answer as Storm 2.8 does: {error!r}") from None
 
 
-def _machine(said: Mapping[str, Any]) -> SupervisorRecord:
+def _machine(answer: Mapping[str, Any]) -> SupervisorRecord:
     return SupervisorRecord(
-        id=said["id"],
-        host=said["host"],
-        slots=int(said["slotsTotal"]),
-        cpu_points=float(said["totalCpu"]),
-        memory_mb=float(said["totalMem"]),
-        blacklisted=bool(said.get("blacklisted", False)),
-        resources=generic_resources(written_amounts(said.get("totalGenericResources"))),
+        id=answer["id"],
+        host=answer["host"],
+        slots=int(answer["slotsTotal"]),
+        cpu_points=float(answer["totalCpu"]),
+        memory_mb=float(answer["totalMem"]),
+        blacklisted=bool(answer.get("blacklisted", False)),
+        resources=generic_resources(written_amounts(answer.get("totalGenericResources"))),
     )
 
 
 def _topology(ask: Ask, summary: Mapping[str, Any]) -> TopologyRecord:
     at = "topology/" + urllib.parse.quote(summary["id"], safe="")
-    said = ask(at)
-    supervisors = {(w["host"], w["port"]): w["supervisorId"] for w in said.get("workers", ())}
+    answer = ask(at)
+    supervisors = {(w["host"], w["port"]): w["supervisorId"] for w in answer.get("workers", ())}
     graph = ask(f"{at}/visualization")
-    settings = said.get("configuration", {})
+    settings = answer.get("configuration", {})
     components, executors = [], []
-    for entry in [*said["spouts"], *said["bolts"]]:
+    for entry in [*answer["spouts"], *answer["bolts"]]:
         name = entry.get("spoutId") or entry["boltId"]
         detail = ask(f"{at}/component/{urllib.parse.quote(name, safe='')}")
         components.append(_component(name, entry, graph.get(name, {})))
         executors += _executors(name, detail, supervisors)
     return TopologyRecord(
-        name=said["name"],
-        id=said["id"],
-        status=said["status"],
-        scheduler_info=said.get("schedulerInfo") or "",
-        version=said.get("topologyVersion"),
+        name=answer["name"],
+        id=answer["id"],
+        status=answer["status"],
+        scheduler_info=answer.get("schedulerInfo") or "",
+        version=answer.get("topologyVersion"),
         workers=settings.get("topology.workers"),
         priority=settings.get("topology.priority"),
         components=tuple(components),
@@ -113,43 +113,43 @@ def _topology(ask: Ask, summary: Mapping[str, Any]) -> TopologyRecord:
     )
 
 
-def _component(name: str, said: Mapping[str, Any], graph: Mapping[str, Any]) -> ComponentRecord:
-    offheap = float(said.get("requestedMemOffHeap") or 0.0)
+def _component(name: str, answer: Mapping[str, Any], graph: Mapping[str, Any]) -> ComponentRecord:
+    offheap = float(answer.get("requestedMemOffHeap") or 0.0)
     return ComponentRecord(
         name=name,
-        is_spout="spoutId" in said,
-        tasks=int(said["tasks"]),
-        cpu_points=float(said["requestedCpu"]),
-        memory_mb=float(said["requestedMemOnHeap"]) + offheap,
+        is_spout="spoutId" in answer,
+        tasks=int(answer["tasks"]),
+        cpu_points=float(answer["requestedCpu"]),
+        memory_mb=float(answer["requestedMemOnHeap"]) + offheap,
         offheap_mb=offheap,
         inputs=tuple(
             InputRecord(i[":component"], i[":stream"], _GROUPINGS.get(i[":grouping"], "custom"))
             for i in graph.get(":inputs", ())
         ),
-        resources=generic_resources(written_amounts(said.get("requestedGenericResourcesComp"))),
+        resources=generic_resources(written_amounts(answer.get("requestedGenericResourcesComp"))),
     )
 
 
 def _executors(
-    component: str, said: Mapping[str, Any], supervisors: Mapping[tuple[str, int], str]
+    component: str, answer: Mapping[str, Any], supervisors: Mapping[tuple[str, int], str]
 ) -> list[ExecutorRecord]:
-    entries = said["executorStats"]
+    entries = answer["executorStats"]
     # The UI counts streams for a component as a whole; its executors get equal parts.
     emitted = {
         s["stream"]: float(s["emitted"] or 0) / max(1, len(entries))
-        for s in said.get("outputStats", ())
+        for s in answer.get("outputStats", ())
     }
     taken = [
         float(s["executed"] or 0)
-        for s in said.get("inputStats", ())
+        for s in answer.get("inputStats", ())
         if not s["component"].startswith("__")
     ]
-    executed = sum(taken) / max(1, len(entries)) if "inputStats" in said else None
-    made = []
+    executed = sum(taken) / max(1, len(entries)) if "inputStats" in answer else None
+    records = []
     for entry in entries:
         first, last = entry["id"].strip("[]").split("-")
         place = (entry["host"], entry["port"])
-        made.append(
+        records.append(
             ExecutorRecord(
                 component=component,
                 first_task=int(first),
@@ -161,4 +161,4 @@ def _executors(
                 executed=executed,
             )
         )
-    return made
+    return records

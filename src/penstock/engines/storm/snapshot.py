@@ -113,13 +113,13 @@ def is_planned(component: str) -> bool:
 def _topology(seen: TopologyRecord) -> Topology:
     """Through our own file format, so that its checks hold for what Storm tells, too."""
     counts = _counts(seen.executors)
-    made = {c.name: _component(c, counts) for c in seen.components if c.name in counts}
+    components = {c.name: _component(c, counts) for c in seen.components if c.name in counts}
     selectivity = _selectivities(seen)
     for component in seen.components:
         for stream in component.inputs:
-            if component.name not in made or component.name == ACKER:
+            if component.name not in components or component.name == ACKER:
                 continue  # what an acker is fed, the format knows by itself
-            if stream.component not in made or stream.stream.startswith(_SYSTEM):
+            if stream.component not in components or stream.stream.startswith(_SYSTEM):
                 continue
             entry: dict[str, object] = {
                 "to": component.name,
@@ -131,11 +131,11 @@ def _topology(seen: TopologyRecord) -> Topology:
             measured = selectivity.get((stream.component, stream.stream))
             if measured is not None:
                 entry["selectivity"] = measured
-            made[stream.component].setdefault("streams", []).append(entry)
+            components[stream.component].setdefault("streams", []).append(entry)
     document: dict[str, object] = {
         **TopologyFile.FORMAT.head,
         "name": seen.name,
-        "components": made,
+        "components": components,
     }
     optional = {"workers": seen.workers, "topology_version": seen.version}
     document |= {key: value for key, value in optional.items() if value is not None}
@@ -178,7 +178,7 @@ def _component(seen: ComponentRecord, counts: Mapping[str, int]) -> dict[str, li
 
 def _selectivities(seen: TopologyRecord) -> dict[tuple[str, str], float]:
     """Tuples on each stream per tuple taken in, rounded to what the counts can tell."""
-    found: dict[tuple[str, str], float] = {}
+    selectivities: dict[tuple[str, str], float] = {}
     for component in seen.components:
         executors = [e for e in seen.executors if e.component == component.name]
         emitted: dict[str, float] = defaultdict(float)
@@ -191,8 +191,8 @@ def _selectivities(seen: TopologyRecord) -> dict[tuple[str, str], float]:
             # What a spout takes in is not counted; its fullest stream stands for it.
             taken = max(own.values(), default=0.0)
         if taken >= _ENOUGH_TUPLES:
-            found |= {(component.name, s): round(n / taken, 3) for s, n in own.items()}
-    return found
+            selectivities |= {(component.name, s): round(n / taken, 3) for s, n in own.items()}
+    return selectivities
 
 
 def _rates(seen: TopologyRecord) -> dict[str, float]:

@@ -163,11 +163,11 @@ class Trial:
 
     def lines(self, since_s: float) -> list[dict[str, Any]]:
         """Telemetry of windows that ended since; a line that is just being written is left out."""
-        found = []
+        lines = []
         for file in sorted(self.telemetry.glob("*.jsonl*")):
             texts = (text for text in _read(file).splitlines() if text.endswith("}"))
-            found += [line for line in map(json.loads, texts) if line["time_ms"] >= 1e3 * since_s]
-        return found
+            lines += [line for line in map(json.loads, texts) if line["time_ms"] >= 1e3 * since_s]
+        return lines
 
     def _has_place(self) -> bool:
         try:
@@ -198,14 +198,14 @@ def _read(file: Path) -> str:
 
 def _made_per_s(lines: Sequence[Mapping[str, Any]], spout: str) -> float:
     """Tuples/s of a spout: each executor's over the windows it reported."""
-    made: dict[int, float] = defaultdict(float)
+    tuples: dict[int, float] = defaultdict(float)
     spent_s: dict[int, float] = defaultdict(float)
     for line in lines:
         if line["component"] == spout:
             outputs = (o["tuples"] for o in line["outputs"] if not o["stream"].startswith("__"))
-            made[line["task"]] += max(outputs, default=0.0)
+            tuples[line["task"]] += max(outputs, default=0.0)
             spent_s[line["task"]] += line["window_ms"] / 1e3
-    return sum(made[task] / spent_s[task] for task in made)
+    return sum(tuples[task] / spent_s[task] for task in tuples)
 
 
 def _worker_points(lines: Sequence[Mapping[str, Any]]) -> dict[str, float]:
@@ -213,10 +213,10 @@ def _worker_points(lines: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     seen: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
     for line in lines:
         seen[line["host"], line["worker"]][line["time_ms"]] = line["worker_cpu_points"]
-    found: dict[str, float] = defaultdict(float)
+    points: dict[str, float] = defaultdict(float)
     for (host, _), windows in seen.items():
-        found[host] += sum(windows.values()) / len(windows)
-    return dict(found)
+        points[host] += sum(windows.values()) / len(windows)
+    return dict(points)
 
 
 def write_lines(watched: Sequence[Watched], folder: Path) -> None:

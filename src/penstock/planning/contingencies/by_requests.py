@@ -43,13 +43,13 @@ def contingencies_by_requests(
     asked, workers = _Asked.of(problem), _WorkerTable.of(problem, placement)
     ground, allowed = _ground_left(problem, placement), _allowed(problem)
     instances = np.bincount(placement.machine, minlength=len(allowed))
-    found = []
+    contingencies = []
     for lost in placement.machines_used.tolist():
         rest = _Rest(
             asked, ground.copy(), workers.without(lost), instances.copy(), _but(allowed, lost)
         )
-        found.append(_contingency(problem, placement, lost, rest))
-    return tuple(found)
+        contingencies.append(_contingency(problem, placement, lost, rest))
+    return tuple(contingencies)
 
 
 def _kinds_of_losses(problem: Problem, placement: Placement) -> int:
@@ -174,8 +174,8 @@ class _WorkerTable:
 
     def start(self, machine: int, topology: int) -> int:
         """A worker in the first free slot of a machine."""
-        taken = set(self.slot[self.machine == machine].tolist())
-        slot = next(number for number in count() if number not in taken)
+        occupied = set(self.slot[self.machine == machine].tolist())
+        slot = next(number for number in count() if number not in occupied)
         row = (machine, slot, topology, 0, 0.0, 0.0)
         for column, value in zip(fields(self), row, strict=True):
             setattr(self, column.name, np.append(getattr(self, column.name), value))

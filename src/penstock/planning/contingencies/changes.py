@@ -134,13 +134,13 @@ class _Workers:
 
 def _leaving(placement: Placement, own: list[int], fewer: np.ndarray, lost: int) -> list[int]:
     """Instances of a component that leave: so many of each machine, the lost one's first."""
-    found = []
+    leaving = []
     for i in own:
         machine = int(placement.machine[i])
         if fewer[machine] > 0:
             fewer[machine] -= 1
-            found.append((machine != lost, i))
-    return [i for _, i in sorted(found)]
+            leaving.append((machine != lost, i))
+    return [i for _, i in sorted(leaving)]
 
 
 def _whole(component: np.ndarray, share: FloatVector) -> FloatVector:
@@ -163,11 +163,11 @@ def _changed_shares(
     if not (before.has_shares or after.has_shares):
         return ()
     old, new = (placement.starts(len(problem.components)) for placement in (before, after))
-    found = []
+    shares = []
     for c, label in enumerate(problem.labels):
         own = after.share[new[c] : new[c + 1]]
         if len(own) and not np.isnan(own).any():
             same = np.array_equal(own, before.share[old[c] : old[c + 1]])
             if not same:
-                found.append((label, tuple(own.tolist())))
-    return tuple(found)
+                shares.append((label, tuple(own.tolist())))
+    return tuple(shares)

@@ -39,15 +39,15 @@ def rate_left(problem: Problem, after: Placement) -> float | None:
     return scale * float(problem.demand[placed].sum()) if np.isfinite(scale) else None
 
 
-def reshared(problem: Problem, kept: Placement, found: Placement | None) -> Placement:
+def reshared(problem: Problem, shares: Placement, changed: Placement | None) -> Placement:
     """A placement with shares that were found for it, if they carry more.
 
     Where none were found for a component, a contingency could not say so: its own stay.
     """
-    if found is None:
-        return kept
-    better = replace(found, share=np.where(np.isnan(found.share), kept.share, found.share))
-    return better if capacity(problem, better).scale > capacity(problem, kept).scale else kept
+    if changed is None:
+        return shares
+    better = replace(changed, share=np.where(np.isnan(changed.share), shares.share, changed.share))
+    return better if capacity(problem, better).scale > capacity(problem, shares).scale else shares
 
 
 def places_all(problem: Problem, placement: Placement) -> bool:

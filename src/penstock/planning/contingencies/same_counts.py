@@ -42,14 +42,14 @@ def contingencies_same_counts(
     """
     if _work(problem, placement) > most_kinds * _WORK_PER_KIND:
         return ()
-    found = []
+    contingencies = []
     for number, machine in enumerate(placement.machines_used.tolist()):
         if budget.spent(number):
             return ()
-        found.append(
+        contingencies.append(
             same_counts_contingency(when_lost(problem, placement, machine), placement, machine)
         )
-    return tuple(found)
+    return tuple(contingencies)
 
 
 def _work(problem: Problem, placement: Placement) -> int:
@@ -61,32 +61,32 @@ def _work(problem: Problem, placement: Placement) -> int:
 
 def same_counts_contingency(problem: Problem, placement: Placement, lost: int) -> Contingency:
     """Where the instances of one machine go; ``problem`` is the one :func:`when_lost` gives."""
-    made, broken = placement, _limits_broken(problem, placement)
+    changed, broken = placement, _limits_broken(problem, placement)
     leaving = np.flatnonzero(placement.machine == lost)
     cost = np.where(np.isfinite(problem.e), problem.e, 0.0).max(axis=1)[placement.component]
     for instance in sorted(leaving.tolist(), key=lambda i: (-cost[i], i)):
-        moved = _best_move(problem, made, broken, instance, lost)
+        moved = _best_move(problem, changed, broken, instance, lost)
         if moved is None:
             return Contingency(problem.cluster.machines[lost].name, (), rate_left_per_s=0.0)
-        made, broken = moved
+        changed, broken = moved
     changes = InstanceChanges(
-        tuple((i, int(made.machine[i]), int(made.slot[i])) for i in leaving.tolist())
+        tuple((i, int(changed.machine[i]), int(changed.slot[i])) for i in leaving.tolist())
     )
-    return changes.contingency(problem, placement, lost, made, rate_left(problem, made))
+    return changes.contingency(problem, placement, lost, changed, rate_left(problem, changed))
 
 
 def _best_move(
-    problem: Problem, made: Placement, broken: _Limits, instance: int, lost: int
+    problem: Problem, placement: Placement, broken: _Limits, instance: int, lost: int
 ) -> tuple[Placement, _Limits] | None:
     """The plan with this instance elsewhere, and the limits it then breaks: no others than now."""
     ways = []
-    for machine in _kinds_of_machines(problem, made, lost):
-        slot = _slot(problem, made, instance, machine)
+    for machine in _kinds_of_machines(problem, placement, lost):
+        slot = _slot(problem, placement, instance, machine)
         if slot is None or not np.isfinite(
-            problem.e[made.component[instance], problem.cluster.type_of[machine]]
+            problem.e[placement.component[instance], problem.cluster.type_of[machine]]
         ):
             continue
-        moved = _moved(made, instance, machine, slot)
+        moved = _moved(placement, instance, machine, slot)
         carried = capacity(problem, moved)
         ways.append((-carried.scale, -_own_scale(problem, carried, machine), machine, moved))
     ways.sort(key=lambda way: way[:3])
@@ -97,14 +97,14 @@ def _best_move(
     return None
 
 
-def _limits_broken(problem: Problem, made: Placement) -> _Limits:
+def _limits_broken(problem: Problem, placement: Placement) -> _Limits:
     """Which limits of what; those that a plan breaks already may stay broken."""
-    return {(broken.resource, broken.place) for broken in violations(problem, made)}
+    return {(broken.resource, broken.place) for broken in violations(problem, placement)}
 
 
-def _kinds_of_machines(problem: Problem, made: Placement, lost: int) -> list[int]:
+def _kinds_of_machines(problem: Problem, placement: Placement, lost: int) -> list[int]:
     """The first of all machines of one type that hold the same; the lost and avoided ones apart."""
-    table = held_table(problem, made)
+    table = held_table(problem, placement)
     rows = np.column_stack([problem.cluster.type_of, table])
     index = problem.cluster.machine_index
     closed = {lost, *(index[name] for name in problem.terms.avoid)}
@@ -115,24 +115,24 @@ def _kinds_of_machines(problem: Problem, made: Placement, lost: int) -> list[int
     return list(first.values())
 
 
-def _slot(problem: Problem, made: Placement, instance: int, machine: int) -> int | None:
+def _slot(problem: Problem, placement: Placement, instance: int, machine: int) -> int | None:
     """The topology's own worker there, or a new one; ``None`` where no slot is left."""
-    here = made.machine == machine
-    topology = problem.topology_of[made.component]
-    own = made.slot[here & (topology == topology[instance])]
+    here = placement.machine == machine
+    topology = problem.topology_of[placement.component]
+    own = placement.slot[here & (topology == topology[instance])]
     if len(own):
         return int(np.bincount(own).argmax())
-    taken = set(made.slot[here].tolist())
+    occupied = set(placement.slot[here].tolist())
     kind = problem.cluster.types[int(problem.cluster.type_of[machine])]
-    if len(taken) >= kind.slots:
+    if len(occupied) >= kind.slots:
         return None
-    return next(number for number in range(len(taken) + 1) if number not in taken)
+    return next(number for number in range(len(occupied) + 1) if number not in occupied)
 
 
-def _moved(made: Placement, instance: int, machine: int, slot: int) -> Placement:
-    machines, slots = made.machine.copy(), made.slot.copy()
+def _moved(placement: Placement, instance: int, machine: int, slot: int) -> Placement:
+    machines, slots = placement.machine.copy(), placement.slot.copy()
     machines[instance], slots[instance] = machine, slot
-    return replace(made, machine=machines, slot=slots)
+    return replace(placement, machine=machines, slot=slots)
 
 
 def _own_scale(problem: Problem, carried: Capacity, machine: int) -> float:

@@ -96,15 +96,15 @@ class LossPlanner:
         """Instances of a group that leave their machine, those of the lost one first."""
         mine = np.flatnonzero(self.group_of == g)
         at = self.placement.machine[mine]
-        found: list[int] = []
+        leaving: list[int] = []
         for m in sorted(np.flatnonzero(change < 0).tolist(), key=lambda m: (m != lost, m)):
-            found += mine[at == m][: -int(change[m])].tolist()
-        return found
+            leaving += mine[at == m][: -int(change[m])].tolist()
+        return leaving
 
-    def _reshared(self, made: Placement) -> Placement:
+    def _reshared(self, changed: Placement) -> Placement:
         """The shares that are best without the machine, where that is better."""
-        costs = replace(self.costs, weighs=self.costs.weighs & _has_shares(self.problem, made))
-        return reshared(self.problem, made, fit_shares(costs, made, may_drop=False))
+        costs = replace(self.costs, weighs=self.costs.weighs & _has_shares(self.problem, changed))
+        return reshared(self.problem, changed, fit_shares(costs, changed, may_drop=False))
 
 
 def _has_shares(problem: Problem, placement: Placement) -> np.ndarray:

@@ -66,7 +66,7 @@ def contingencies(
     if not len(used) or kind.max() >= most_kinds:
         return ()
     steps: dict[int, State] = {}
-    found = []
+    results = []
     for machine, k in zip(used.tolist(), kind.tolist(), strict=True):
         if budget.spent(len(steps)):
             return ()
@@ -76,8 +76,8 @@ def contingencies(
             search, steps[k] = _search(problem, table, machine, EXTRA, budget)
         else:
             search = _prepared(problem, table, machine, EXTRA, budget)
-        found.append(_contingency(problem, placement, machine, table, search, steps[k]))
-    return tuple(found)
+        results.append(_contingency(problem, placement, machine, table, search, steps[k]))
+    return tuple(results)
 
 
 def divides_by_number(problem: Problem) -> bool:
@@ -91,28 +91,28 @@ def _spread(
     used = placement.machines_used.tolist()
     if len(used) > most_kinds:
         return ()
-    found = []
+    results = []
     for number, machine in enumerate(used):
         if budget.spent(number):
             return ()
         planner = LossPlanner(when_lost(problem, placement, machine), placement, same_counts=False)
-        found.append(planner.without(machine, EXTRA, lambda: budget.spent(0)))
-    return tuple(found)
+        results.append(planner.without(machine, EXTRA, lambda: budget.spent(0)))
+    return tuple(results)
 
 
 def _search(
     problem: Problem, table: IntMatrix, machine: int, extra: int, budget: Budget
 ) -> tuple[Regroup, State]:
     search = _prepared(problem, table, machine, extra, budget)
-    found = search.run()
-    if not allows_shares(problem) or not search.start.totals.all() or found is search.start:
-        return search, found
+    last = search.run()
+    if not allows_shares(problem) or not search.start.totals.all() or last is search.start:
+        return search, last
     # Where shares may differ, those of the others may simply grow.
     stays, moves = (
         capacity(problem, best_shares(problem, placement_of(problem, search.table_of(state)))).scale
-        for state in (search.start, found)
+        for state in (search.start, last)
     )
-    return search, found if moves > stays else search.start
+    return search, last if moves > stays else search.start
 
 
 def _prepared(
@@ -127,8 +127,8 @@ def _prepared(
 
 
 def _placed(problem: Problem, before: Placement, table: IntMatrix) -> Placement:
-    made = placement_of(problem, table)
-    return best_shares(problem, made) if before.has_shares else made
+    changed = placement_of(problem, table)
+    return best_shares(problem, changed) if before.has_shares else changed
 
 
 def _contingency(

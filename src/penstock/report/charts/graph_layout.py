@@ -221,7 +221,7 @@ class _Arrangement:
                 (end + 0.4 * 50, low[1] + _ARROW)]  # fmt: skip
 
     def _labels(self, stations: Sequence[Sequence[Place]], boxes: Sequence[Box]) -> Iterator[Box]:
-        taken = list(boxes)
+        obstacles = list(boxes)
         for edge, stops in zip(self.edges, stations, strict=True):
             wide, high = text_width(edge.label, self.size - 2) + 4, self.size
             options = [
@@ -229,9 +229,9 @@ class _Arrangement:
                 for shift in (0.0, high, -high, 2 * high, -2 * high)
                 for x, y in self._label_places(stops)
             ]
-            chosen = next((o for o in options if not any(map(o.touches, taken))), options[0])
+            chosen = next((o for o in options if not any(map(o.touches, obstacles))), options[0])
             if edge.label:
-                taken.append(chosen)
+                obstacles.append(chosen)
             yield chosen
 
     def _label_places(self, stops: Sequence[Place]) -> list[Place]:

@@ -46,8 +46,8 @@ def _lines(block: Block) -> Iterator[Line]:
         for item in block.items:
             yield from _lines(item)
     elif isinstance(block, FieldList):
-        for name, said in block.fields:
-            yield from _words(said, ("fields", _text(name), ""))
+        for name, content in block.fields:
+            yield from _words(content, ("fields", _text(name), ""))
     elif isinstance(block, Note):
         yield ("note", "", "", "", _text(block.text), "", "", "text")
     elif isinstance(block, KeyFigures):
@@ -85,10 +85,10 @@ def _table(table: Table) -> Iterator[Line]:
                 yield (*where, "", _text(part_text(cell)), "", "", "text")
 
 
-def _words(said: Paragraph, where: tuple[str, str, str]) -> Iterator[Line]:
+def _words(content: Paragraph, where: tuple[str, str, str]) -> Iterator[Line]:
     """The sentence, and each of its numbers on a line of its own."""
-    yield (*where, "", _text(words(said)), "", "", "text")
-    for part in said.parts:
+    yield (*where, "", _text(words(content)), "", "", "text")
+    for part in content.parts:
         if isinstance(part, Number):
             yield (*where, *_number(part))
 

@@ -256,7 +256,7 @@ def _numbers(block: Block | TypedCell) -> Iterator[Number]:
     elif isinstance(block, Items):
         yield from chain.from_iterable(map(_numbers, block.items))
     elif isinstance(block, FieldList):
-        yield from chain.from_iterable(_numbers(said) for _, said in block.fields)
+        yield from chain.from_iterable(_numbers(content) for _, content in block.fields)
     elif isinstance(block, KeyFigures):
         yield from (figure.number for figure in block.figures)
     elif isinstance(block, Table):
@@ -282,9 +282,9 @@ def field_list(named: Mapping[str, str | Number | Paragraph]) -> FieldList:
     """What is to be said of each name; nothing to say leaves the name out."""
     return FieldList(
         tuple(
-            (name, said if isinstance(said, Paragraph) else Paragraph((said,)))
-            for name, said in named.items()
-            if said
+            (name, content if isinstance(content, Paragraph) else Paragraph((content,)))
+            for name, content in named.items()
+            if content
         )
     )
 

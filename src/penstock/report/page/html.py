@@ -120,7 +120,9 @@ def _block(block: Block, draw: Draw) -> str:
     if isinstance(block, Items):
         return f"<ul>{''.join(f'<li>{_words(item)}</li>' for item in block.items)}</ul>"
     if isinstance(block, FieldList):
-        rows = (f"<dt>{escape(name)}</dt><dd>{_words(said)}</dd>" for name, said in block.fields)
+        rows = (
+            f"<dt>{escape(name)}</dt><dd>{_words(content)}</dd>" for name, content in block.fields
+        )
         return f'<dl class="fields">{"".join(rows)}</dl>'
     if isinstance(block, Note):
         return f'<p class="note {block.tone}">{escape(block.text)}</p>'

@@ -40,7 +40,7 @@ def from_dict(content: dict[str, Any]) -> Document:
             content["version"],
         )
     except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"this JSON is no page of Penstock: {error!r}") from None
+        raise InputError(f"this JSON is not a page of Penstock: {error!r}") from None
 
 
 def _block(block: dict[str, Any]) -> Block:

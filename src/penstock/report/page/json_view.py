@@ -43,7 +43,7 @@ def _block(block: Block) -> dict[str, Any]:
     if isinstance(block, Items):
         return {"kind": "items", "items": [_block(item) for item in block.items]}
     if isinstance(block, FieldList):
-        fields = [{"name": name, **_block(said)} for name, said in block.fields]
+        fields = [{"name": name, **_block(content)} for name, content in block.fields]
         return {"kind": "fields", "fields": fields}
     if isinstance(block, Note):
         return {"kind": "note", "text": block.text, "tone": str(block.tone)}

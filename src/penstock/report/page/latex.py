@@ -79,7 +79,7 @@ def _block(block: Block) -> str:
         items = [rf"\item {_block(item)}" for item in block.items]
         return "\n".join([r"\begin{itemize}", *items, r"\end{itemize}"])
     if isinstance(block, FieldList):
-        items = [rf"\item[{{{_text(name)}}}] {_block(said)}" for name, said in block.fields]
+        items = [rf"\item[{{{_text(name)}}}] {_block(content)}" for name, content in block.fields]
         return "\n".join([r"\begin{description}", *items, r"\end{description}"])
     if isinstance(block, Note):
         return rf"\begin{{quote}}{_text(block.text)}\end{{quote}}"
@@ -91,8 +91,8 @@ def _block(block: Block) -> str:
         ]
         return "\n".join([r"\begin{description}", *items, r"\end{description}"])
     if isinstance(block, Figure):
-        said = rf"\emph{{{_text(block.caption)}}} {_text(block.alt)}" + "\n"
-        return f"{said}\n{_table(block.data)}" if block.data else said
+        content = rf"\emph{{{_text(block.caption)}}} {_text(block.alt)}" + "\n"
+        return f"{content}\n{_table(block.data)}" if block.data else content
     return _table(block)
 
 

@@ -40,7 +40,9 @@ def _block(block: Block) -> str:
     if isinstance(block, Items):
         return "\n".join(f"- {_block(item)}" for item in block.items)
     if isinstance(block, FieldList):
-        return "\n".join(f"- **{_text(name)}**: {_block(said)}" for name, said in block.fields)
+        return "\n".join(
+            f"- **{_text(name)}**: {_block(content)}" for name, content in block.fields
+        )
     if isinstance(block, Note):
         return f"> {_text(block.text)}"
     if isinstance(block, KeyFigures):
@@ -50,8 +52,8 @@ def _block(block: Block) -> str:
             for one in block.figures
         )
     if isinstance(block, Figure):
-        said = f"*{_text(block.caption)}* {_text(block.alt)}"
-        return f"{said}\n\n{_table(block.data)}" if block.data else said
+        content = f"*{_text(block.caption)}* {_text(block.alt)}"
+        return f"{content}\n\n{_table(block.data)}" if block.data else content
     return _table(block)
 
 

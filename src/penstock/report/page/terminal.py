@@ -99,13 +99,13 @@ def _note_style(tone: Tone) -> str:
 
 def _fields(rows: Sequence[tuple[str, Paragraph]]) -> Grid:
     grid = Grid.grid(padding=(0, _GAP))
-    for name, said in rows:
-        grid.add_row(Text(name), _words(said))
+    for name, content in rows:
+        grid.add_row(Text(name), _words(content))
     return grid
 
 
-def _words(said: Paragraph) -> Text:
-    return Text.assemble(*(_part(part) for part in said.parts))
+def _words(content: Paragraph) -> Text:
+    return Text.assemble(*(_part(part) for part in content.parts))
 
 
 def _part(part: str | Number | Tag) -> Text:
@@ -191,13 +191,13 @@ def _bar(cell: TypedCell) -> Text:
 def _blocks(columns: list[_TextColumn], width: int) -> Iterator[list[_TextColumn]]:
     """The columns in as few blocks as fit, each beginning with the first column."""
     first, *others = columns
-    block, taken = [first], first.narrowest
+    block, width_so_far = [first], first.narrowest
     for column in others:
-        if len(block) > 1 and taken + _GAP + column.narrowest > width:
+        if len(block) > 1 and width_so_far + _GAP + column.narrowest > width:
             yield block
-            block, taken = [first], first.narrowest
+            block, width_so_far = [first], first.narrowest
         block.append(column)
-        taken += _GAP + column.narrowest
+        width_so_far += _GAP + column.narrowest
     yield block
 
 

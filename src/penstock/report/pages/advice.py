@@ -22,8 +22,8 @@ def advice_page(advice: Advice) -> Document:
         (Column("gain", "%", digits=2, signed=True), lambda change: 100 * change.gain),
         (Column("no plan can exceed", "tuples/s"), lambda change: change.bound_per_s),
     )
-    said = map(paragraph, advice_sentences(advice))
-    return Document("", (Section("", (changes, *said)),))
+    paragraphs = map(paragraph, advice_sentences(advice))
+    return Document("", (Section("", (changes, *paragraphs)),))
 
 
 def _signed(gain: float) -> str:
@@ -46,7 +46,7 @@ def advice_sentences(advice: Advice) -> list[str]:
         names = ", ".join(f"{count} {kind}" for kind, count in advice.can_go)
         lines.append(f"the same rate needs fewer machines: {names} can go")
     else:
-        lines.append("no machine was found that can go without loss")
+        lines.append("no machine can be removed without loss")
     for kind, used in advice.wasted:
         lines.append(f"{kind} is wasted: at best {percent(used)} of its CPU is of use")
     return [line for line in (*lines, *_sure(advice)) if line]

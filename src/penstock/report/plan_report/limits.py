@@ -43,7 +43,7 @@ def _sentences(report: PlanReport, standing: Standing) -> list[Paragraph]:
         lines.append(
             paragraph(
                 Number(len(full)), " of ", Number(len(standing.machines)),
-                " machines in use have their CPU full together.",
+                " machines in use reach full CPU together.",
             )
         )  # fmt: skip
     if standing.judged.capacity.limit.resource is Resource.THREAD_CPU:
@@ -84,7 +84,7 @@ def _figure(report: PlanReport, standing: Standing) -> Figure:
     marks = [Mark(carried, f"plan {rate(carried)}")]
     hidden = len(standing.machines) - len(finite)
     caption = "The input at which the CPU of each machine is full, the first to fill up on top"
-    caption += f"; {hidden} machines more have more room." if hidden > 0 else "."
+    caption += f"; {hidden} more machines have more room." if hidden > 0 else "."
     first = bars[0] if bars else None
     alt = f"{first.name} is full at {first.words} tuples/s" if first else "no machine fills up"
     return Figure(

@@ -72,7 +72,7 @@ def comparison_figure(rivals: Sequence[Rival], bound: float | None, seeds: int =
     if seeds > 1:
         caption += f": mean over {seeds} seeds, the line from least to most"
     if any(rival.breaks_limits for rival in rivals):
-        caption += "; hollow: breaks a limit, so not to be had"
+        caption += "; hollow: breaks a limit, so it cannot be used"
     alt = "; ".join(f"{bar.name}: {bar.words}" for bar in bars)
     return Figure(
         f"{caption}.",

@@ -282,7 +282,6 @@ class _PlanSearch:
             return
         search = ExactSearch(problem, _EXACT_PER_MACHINE, effort)
         search.start_from(Outcome(self.best))
-        search.look_around(self.budget)
         search.run(self.budget)
         self.rounds += search.rounds
         outcome = search.outcome()

@@ -133,7 +133,7 @@ def _parse(lines: Iterable[str], name: str) -> _Dump:
         if wrong:
             findings.append(Finding(wrong, name, number))
             if len(findings) == _MOST_FINDINGS:
-                findings.append(Finding("and there may be more mistakes", name))
+                findings.append(Finding("and there may be more errors", name))
                 break
     if not findings and len(dump.moments) < 2:
         message = f"holds {len(dump.moments)} moments; counters need two to be a rate"

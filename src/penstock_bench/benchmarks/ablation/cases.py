@@ -78,8 +78,10 @@ def _generated(seed: int, count: int, *, weighted: bool = False) -> Iterator[tup
     sizes = [Size(4, 12, 3), Size(8, 30, 3), Size(15, 60, 5), Size(6, 150, 3), Size(30, 90, 6)]
     for number in range(seed, seed + count):
         size = replace(sizes[number % len(sizes)], memory=number % 3 == 2)
-        made = generate(size, number)
-        problem = build(made.topologies, made.cluster, made.profile, weighted=weighted)
+        generated = generate(size, number)
+        problem = build(
+            generated.topologies, generated.cluster, generated.profile, weighted=weighted
+        )
         yield f"{size.components} on {size.machines}, {number}", problem
 
 
@@ -91,12 +93,13 @@ def _wide(seed: int, count: int) -> Iterator[tuple[str, Problem]]:
     """Instances of one thread on machines of many cores, all groupings even."""
     for number in range(seed, seed + count):
         size = Size((5, 12, 25)[number % 3], (20, 60, 150)[number % 3], 4)
-        made = generate(size, number)
+        generated = generate(size, number)
         types = tuple(
-            replace(t, cpu_points=4 * t.cpu_points, core_points=100.0) for t in made.cluster.types
+            replace(t, cpu_points=4 * t.cpu_points, core_points=100.0)
+            for t in generated.cluster.types
         )
-        cluster = replace(made.cluster, types=types)
-        problem = build(made.topologies, cluster, made.profile, weighted=number % 2 == 1)
+        cluster = replace(generated.cluster, types=types)
+        problem = build(generated.topologies, cluster, generated.profile, weighted=number % 2 == 1)
         yield f"{size.components} on {size.machines} wide, {number}", problem
 
 
@@ -143,13 +146,13 @@ def _anything(seed: int, count: int) -> Iterator[tuple[str, Problem]]:
 def _terms(seed: int, count: int) -> Iterator[tuple[str, Problem]]:
     """A rate, or a little below the highest one, with the least of something."""
     for number in range(seed, seed + count):
-        made = generate(Size((4, 8, 12)[number % 3], (12, 24, 40)[number % 3], 3), number)
+        generated = generate(Size((4, 8, 12)[number % 3], (12, 24, 40)[number % 3], 3), number)
         types = tuple(
             replace(t, price_per_hour=0.1 + 0.3 * i, idle_watts=40.0 + 30 * i, full_watts=150.0)
-            for i, t in enumerate(made.cluster.types)
+            for i, t in enumerate(generated.cluster.types)
         )
-        cluster = replace(made.cluster, types=types)
-        problem = build(made.topologies, cluster, made.profile, weighted=number % 5 == 4)
+        cluster = replace(generated.cluster, types=types)
+        problem = build(generated.topologies, cluster, generated.profile, weighted=number % 5 == 4)
         what = list(Least)[number % len(Least)]
         yield f"least {what.value}, {number}", replace(problem, terms=Terms(least=(what,)))
 

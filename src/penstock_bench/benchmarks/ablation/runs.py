@@ -67,12 +67,12 @@ class Planned:
 
 @lru_cache(maxsize=4)
 def _planned(seed: int, quick: bool, family: str) -> tuple[Planned, ...]:
-    found = []
+    planned = []
     for case in cases(seed, quick=quick, family=family):
         with reached() as ran:
             run(case)
-        found.append(Planned(case, run(case), frozenset(ran)))
-    return tuple(found)
+        planned.append(Planned(case, run(case), frozenset(ran)))
+    return tuple(planned)
 
 
 @lru_cache(maxsize=4)

@@ -54,10 +54,10 @@ class Switch:
 
 def every_module() -> list[ModuleType]:
     """All modules of the scheduler, loaded."""
-    found = [package]
+    modules = [package]
     for info in pkgutil.walk_packages(package.__path__, f"{_PACKAGE}."):
-        found.append(importlib.import_module(info.name))
-    return found
+        modules.append(importlib.import_module(info.name))
+    return modules
 
 
 def resolved(target: str) -> tuple[Any, str]:

@@ -11,14 +11,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from penstock.evaluate.bound import upper_bound
 from penstock.evaluate.capacity import BYTES_PER_MEGABIT, Capacity
 from penstock.evaluate.movement import can_matter
 from penstock.model.arrays import BoolVector, FloatMatrix, FloatVector, sum_by
 from penstock.model.cluster import Cluster
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
+from penstock.model.resources import MEMORY
 
-#: Weight of a machine that takes no part, in averages over machines.
+#: Weight of a machine that takes no part, in averages over machines; stands for none of a resource.
 _UNUSED = 1e-9
 
 
@@ -36,6 +38,7 @@ class Costs:
     bytes_in: FloatVector
     bytes_out_on: FloatMatrix
     bytes_in_on: FloatMatrix
+    #: Memory, or another resource that is scarcer; all that follows about memory is about that.
     memory_mb: FloatVector
     #: Per machine of a type: points, MB and bytes/s it offers before workers, shape (T,).
     cpu: FloatVector
@@ -54,6 +57,7 @@ class Costs:
         # On average a machine counts as much as it takes of the component.
         weight = parts + _UNUSED
         in_all = weight.sum(axis=1)
+        table, scarcest = problem.resources, _scarcest_resource(problem)
         return cls(
             problem=problem,
             e=problem.e + _by_type(cluster, weight * e_extra) / _by_type(cluster, weight),
@@ -62,14 +66,27 @@ class Costs:
             bytes_in=(weight * into).sum(axis=1) / in_all,
             bytes_out_on=out,
             bytes_in_on=into,
-            memory_mb=np.nan_to_num(problem.memory_mb),
+            memory_mb=table.request[:, scarcest],
             cpu=cluster.usable_cpu_per_type - cluster.per_type("base_cpu_points"),
-            memory=cluster.per_type("memory_mb", np.inf),
+            memory=np.maximum(table.capacity_of_type[:, scarcest], _UNUSED),
             nic=cluster.per_type("nic_mbps", np.inf) * BYTES_PER_MEGABIT,
             worker_cpu=cluster.per_type("worker_cpu_points"),
-            worker_mb=cluster.per_type("worker_memory_mb"),
+            worker_mb=table.worker_on_type[:, scarcest],
             weighs=_may_weigh(problem, weighted=weighted),
         )
+
+
+def _scarcest_resource(problem: Problem) -> int:
+    """The hard resource that the instances of the bound's solution fill most.
+
+    The search keeps to one resource; a plan that breaks another one is not returned.
+    """
+    table = problem.resources
+    if len(table.kinds) == 1:
+        return MEMORY
+    needed = table.total(upper_bound(problem).ideal_instances.sum(axis=1))
+    filled = needed / np.maximum(table.capacity.sum(axis=0), _UNUSED)
+    return int(np.argmax(np.where(table.hard, filled, 0.0)))
 
 
 def _by_type(cluster: Cluster, rows: FloatMatrix) -> FloatMatrix:
