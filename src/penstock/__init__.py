@@ -22,6 +22,8 @@ if TYPE_CHECKING:
         PlanAnswer,
         PlanHistory,
         PreparedPlan,
+        Rehearsal,
+        RehearsalOptions,
         ReportOptions,
         RunInput,
         RunningCluster,
@@ -58,6 +60,7 @@ if TYPE_CHECKING:
         prepared,
         problem,
         profile,
+        rehearse,
         report_on_plan,
         report_on_problem,
         run,
@@ -69,6 +72,7 @@ if TYPE_CHECKING:
         sweep,
         telemetry_of,
         validate,
+        watch_setting,
     )
 
 #: Loaded from ``penstock.app`` on first use, so that ``import penstock`` costs nothing.
@@ -82,6 +86,8 @@ __all__ = [
     "PlanAnswer",
     "PlanHistory",
     "PreparedPlan",
+    "Rehearsal",
+    "RehearsalOptions",
     "ReportOptions",
     "RunInput",
     "RunResult",
@@ -119,6 +125,7 @@ __all__ = [
     "prepared",
     "problem",
     "profile",
+    "rehearse",
     "report_on_plan",
     "report_on_problem",
     "run",
@@ -130,6 +137,7 @@ __all__ = [
     "sweep",
     "telemetry_of",
     "validate",
+    "watch_setting",
 ]
 
 

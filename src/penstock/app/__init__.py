@@ -43,6 +43,7 @@ from penstock.app.measuring import (
 )
 from penstock.app.plans import compare, kinds_of_losses, plan
 from penstock.app.problems import problem, profile
+from penstock.app.rehearsal import Rehearsal, RehearsalOptions, rehearse, watch_setting
 from penstock.app.reports import ReportOptions, report_on_plan, report_on_problem
 from penstock.app.runs import RunInput, RunResult, run
 from penstock.app.simulations import load_curve, scenario_for, simulate, simulate_each
@@ -63,6 +64,8 @@ __all__ = [
     "PlanAnswer",
     "PlanHistory",
     "PreparedPlan",
+    "Rehearsal",
+    "RehearsalOptions",
     "ReportOptions",
     "RunInput",
     "RunResult",
@@ -99,6 +102,7 @@ __all__ = [
     "prepared",
     "problem",
     "profile",
+    "rehearse",
     "report_on_plan",
     "report_on_problem",
     "run",
@@ -110,4 +114,5 @@ __all__ = [
     "sweep",
     "telemetry_of",
     "validate",
+    "watch_setting",
 ]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from math import isfinite
 
 from penstock.control.observation import Observation
-from penstock.control.rules import WatchRules
 from penstock.model.problem import Problem
+from penstock.model.watch_rules import WatchRules
 from penstock.planning.capacity_plans import CapacityPlan
 
 #: Plans that carry the same but for this part are the same.

@@ -14,9 +14,9 @@ from penstock.control.decision import Decision, DecisionKind, Proposal, Refusal
 from penstock.control.guards import ChangeRecord, WantedChange, not_ready, refusal
 from penstock.control.observation import Observation
 from penstock.control.policy import Policy, Setting
-from penstock.control.rules import WatchRules
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
+from penstock.model.watch_rules import WatchRules
 from penstock.planning.capacity_plans import CapacityPlan, CapacityPlanner
 
 #: Weight of the newest pause in what is expected of the next one.

@@ -13,9 +13,9 @@ from penstock.control.observation import Observation
 from penstock.control.policy import Policy
 from penstock.control.recorded_load import RecordedLoad
 from penstock.control.rehearsed_engine import FaultPlan, RehearsedEngine
-from penstock.control.rules import WatchRules
 from penstock.control.scores import RehearsalSeries, Score, Scorekeeper
 from penstock.errors import InputError
+from penstock.model.watch_rules import WatchRules
 from penstock.planning.capacity_plans import CapacityPlanner
 from penstock.simulate.interval import EnginePauses
 

@@ -150,7 +150,7 @@ class Scorekeeper:
     def series(self) -> RehearsalSeries:
         rows = np.array(self._rows).reshape(-1, 6)
         least = np.array(
-            [self.planner.least_for(row[1], up) for row, up in zip(rows, self._alive, strict=True)]
+            [self._least(row[1], up) for row, up in zip(rows, self._alive, strict=True)]
         )
         return RehearsalSeries(
             rows[:, 0], rows[:, 1], rows[:, 2], rows[:, 3], least, rows[:, 4], rows[:, 5]
@@ -177,6 +177,10 @@ class Scorekeeper:
             self._settling_s(made), self._overshoot(made), self.refusals,
         )  # fmt: skip
 
+    def _least(self, rate_per_s: float, alive: BoolVector) -> float:
+        """The least for a rate; where not even all machines carry it, all of them."""
+        return min(self.planner.least_for(rate_per_s, alive), float(alive.sum()))
+
     # -- figures ------------------------------------------------------------------------------
 
     def _regret(
@@ -191,11 +195,9 @@ class Scorekeeper:
         np.maximum.at(highest, plan, series.offered_per_s)
         everyone = np.ones(len(self.planner.class_of), dtype=np.bool_)
         hours = INTERVAL_S / 3600.0
-        for_peak = np.array([self.planner.least_for(r, everyone) for r in highest])[plan]
+        for_peak = np.array([self._least(r, everyone) for r in highest])[plan]
         most = self.planner.bound_per_s * 0.999
-        for_carried = np.array(
-            [self.planner.least_for(min(c, most), everyone) for c in series.carries_per_s]
-        )
+        for_carried = np.array([self._least(min(c, most), everyone) for c in series.carries_per_s])
         holding = float((for_peak - series.least).sum()) * hours / least
         forecast = float((for_carried - for_peak).sum()) * hours / least
         overlap = sum(
@@ -238,6 +240,8 @@ class Scorekeeper:
         return float(np.mean(found)) if found else 0.0
 
     def _overshoot(self, made: list[Decision]) -> float:
+        if not made:
+            return 0.0
         found = []
         ends = [*(d.time_s for d in made[1:]), self.load.duration_s]
         for d, end_s in zip(made, ends, strict=True):

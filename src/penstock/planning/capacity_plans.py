@@ -7,6 +7,7 @@ other. A plan is then laid on those machines such that as much as possible stays
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -76,7 +77,8 @@ class CapacityPlanner:
         #: Machines of one class stand in for each other, shape (machines,).
         self.class_of: IntVector = index.reshape(-1).astype(np.int64)
         self._plans: dict[tuple[int, bytes], Placement | None] = {}
-        self._least: dict[tuple[int, bytes], float] = {}
+        #: By machines that are there: levels in order, and the least at each.
+        self._least: dict[bytes, tuple[list[int], list[float]]] = {}
         self._carried: dict[Placement, float] = {}
 
     @cached_property
@@ -107,16 +109,23 @@ class CapacityPlanner:
     def least_for(self, rate_per_s: float, alive: BoolVector) -> float:
         """What no plan for the rate on these machines stays below; inf where none carries it."""
         step = self.bound_per_s / FINE_LEVELS
-        level = max(1, floor(rate_per_s / step * _ENOUGH)) if rate_per_s > 0 else 1
-        key = (level, self._there(alive).tobytes())
-        if key not in self._least:
-            assert self._prices is not None  # machines always have a price: one
-            part = Restricted.to(self.problem, self._first_of_each(alive))
-            scale = min(level * step, rate_per_s) / self.unit
-            self._least[key] = choose_machines(part.problem, scale, self._prices)[0]
-            if self.least is Least.MACHINES and np.isfinite(self._least[key]):
-                self._least[key] = float(ceil(self._least[key] - 1e-6))
-        return self._least[key]
+        # Rounded down: what holds for less holds for more.
+        level = floor(rate_per_s / step * _ENOUGH)
+        there = self._there(alive).tobytes()
+        levels, values = self._least.setdefault(there, ([], []))
+        at = bisect_left(levels, level)
+        if at < len(levels) and levels[at] == level:
+            return values[at]
+        if 0 < at < len(levels) and values[at - 1] == values[at]:
+            return values[at]  # more needs no less, so between two equal ones nothing differs
+        assert self._prices is not None  # machines always have a price: one
+        part = Restricted.to(self.problem, self._first_of_each(alive))
+        least = choose_machines(part.problem, level * step / self.unit, self._prices)[0]
+        if self.least is Least.MACHINES and np.isfinite(least):
+            least = float(ceil(least - 1e-6))
+        levels.insert(at, level)
+        values.insert(at, least)
+        return least
 
     # -- plans --------------------------------------------------------------------------------
 

@@ -80,6 +80,8 @@ class PenstockMemory:
     #: Seconds over the latency target, and all seconds, the older counting less.
     over_s: float = 0.0
     judged_s: float = 0.0
+    #: What the last bins would have shrunk to.
+    wishes: tuple[float, ...] = ()
     #: The highest rate of a bin so far, and when the plan was to grow last.
     highest: float = 0.0
     grew_s: float = float("-inf")
@@ -105,6 +107,9 @@ class PenstockPolicy:
     )
     confirm_s: float = field(
         default=50.0, metadata={"help": "seconds of overload without a break before it counts"}
+    )
+    shrink_after: int = field(
+        default=6, metadata={"help": "five minutes after one another that must all want to shrink"}
     )
     survive: int = field(default=0, metadata={"help": "machines that may be lost at any moment"})
 
@@ -158,10 +163,14 @@ class PenstockPolicy:
             ends_s += BIN_S
         highest = max(memory.highest, float(forecast.past[-1])) if forecast.bins else 0.0
         noted = PenstockMemory(
-            forecast, Outlook(), 0.0, 0.0, ends_s, seen.time_s, recent, over_s, judged_s, highest,
-            memory.grew_s, True,
+            forecast, Outlook(), 0.0, 0.0, ends_s, seen.time_s, recent, over_s, judged_s,
+            memory.wishes, highest, memory.grew_s, True,
         )  # fmt: skip
-        return replace(noted, outlook=self._outlook(noted)) if forecast.bins else noted
+        if not forecast.bins:
+            return noted
+        outlook = self._outlook(noted)
+        wishes = (*memory.wishes, outlook.need)[-self.shrink_after :]
+        return replace(noted, outlook=outlook, wishes=wishes)
 
     def _outlook(self, memory: PenstockMemory) -> Outlook:
         """The reach and the chance for which carrying and changing cost least together."""
@@ -225,7 +234,10 @@ class PenstockPolicy:
             return Proposal(
                 "demand is about to pass what the plan carries", need, evidence=evidence
             )
-        need = self._surviving(max(outlook.need, room), setting)
+        if len(memory.wishes) < self.shrink_after:
+            return STAY
+        # A forecast that is low by chance is not one that is low: the last ones must agree.
+        need = self._surviving(max(*memory.wishes, outlook.need, room), setting)
         changes = outlook.cost / max(outlook.need, 1e-9)
         if backlog <= offered and need * changes < carries:
             return Proposal("fewer machines carry the forecast", need, evidence=evidence)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from importlib.metadata import entry_points
 from typing import Any
 
+from penstock.control.policies.dhalion import DhalionPolicy
 from penstock.control.policies.ds2 import Ds2Policy
 from penstock.control.policies.flink import FlinkPolicy
 from penstock.control.policies.hpa import HpaPolicy
@@ -23,6 +24,7 @@ _BUILT_IN: tuple[type[Policy], ...] = (
     StaticPolicy,
     HpaPolicy,
     Ds2Policy,
+    DhalionPolicy,
     FlinkPolicy,
 )
 

@@ -1,8 +1,9 @@
-"""Guard rails as data: what no policy may do. ``watch.yaml`` says them (:mod:`~penstock.files`)."""
+"""Guard rails as data: what no policy may do, whoever it is (``watch.yaml``)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,15 @@ FREE = WatchRules(
     dead_band=0.0,
     cool_down_s=0.0,
     cool_down_growing_s=0.0,
-    catching_up_s=float("inf"),
+    catching_up_s=1e6,
     must_keep=0.0,
 )
+
+
+@dataclass(frozen=True)
+class WatchSetting:
+    """Who decides, and what it may not do: a ``watch.yaml``."""
+
+    policy: str = "penstock"
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    rules: WatchRules = field(default_factory=WatchRules)
