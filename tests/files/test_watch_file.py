@@ -66,11 +66,16 @@ def test_what_is_missing_is_what_was_before(tmp_path):
     np.testing.assert_allclose(rates, [5, 6, 7, 7, 9])
 
 
+def test_of_two_lines_for_one_time_the_later_counts(tmp_path):
+    rates, _ = read_load(written(tmp_path, "0,5", "1,6", "1,8", "2,7"))
+    np.testing.assert_allclose(rates, [5, 8, 7])
+
+
 @pytest.mark.parametrize(
     ("lines", "words"),
     [
         (("0,5", "1,x"), "a time and a rate"),
-        (("0,5", "0,6"), "not later"),
+        (("0,5", "1,6", "0,6"), "earlier"),
         (("0,5",), "fewer than two"),
         (("0,5", "1,6", "2,7", "3.5,8"), "even distances"),
         (("0,0", "1,0"), "above zero"),

@@ -26,7 +26,8 @@ def read_load(path: Path) -> tuple[FloatVector, float]:
     """Rates in tuples/s and the seconds between two of them.
 
     Times are seconds or dates (``2019-07-01 00:05:00``). Where lines are missing, the rate before
-    goes on: what is missing is not zero. A heading such as ``events_per_5min`` says the unit;
+    goes on: what is missing is not zero; of two lines
+    for one time the later counts. A heading such as ``events_per_5min`` says the unit;
     without one, rates are per second.
     """
     times: list[float] = []
@@ -45,8 +46,10 @@ def read_load(path: Path) -> tuple[FloatVector, float]:
         if time_s is None or value is None:
             message = f"must be a time and a rate with a comma between, not {shown(line)}"
             findings.append(Finding(message, str(path), number))
-        elif times and time_s <= times[-1]:
-            findings.append(Finding("is not later than the line before", str(path), number))
+        elif times and time_s == times[-1]:
+            values[-1] = value / unit_s
+        elif times and time_s < times[-1]:
+            findings.append(Finding("is earlier than the line before", str(path), number))
         else:
             times.append(time_s)
             values.append(value / unit_s)

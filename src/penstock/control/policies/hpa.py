@@ -80,6 +80,7 @@ class HpaPolicy:
         wanted = min(max(1, wanted), len(setting.problem.cluster.machines))
         if wanted == now:
             return STAY, memory
+        memory = HpaMemory(seen.time_s, seen.time_s, desired)
         evidence = (("CPU in use", utilisation), ("machines", float(now)))
         return Proposal(
             f"CPU in use is {100 * utilisation:.0f} %", machines=wanted, evidence=evidence

@@ -47,7 +47,7 @@ _CHEAPEST, _DEAREST = 0.5, 4.0
 #: How far a forecast may be above the highest rate so far, and above the newest.
 _ABOVE_HIGHEST, _ABOVE_NOW = 1.15, 1.4
 #: Who grows again within an hour saw too little coming: it grows by at least so much.
-_AGAIN_S, _AGAIN = 3600.0, 1.5
+_AGAIN_S, _AGAIN = 3600.0, 1.3
 #: A gap this long in the observations is a clock that jumped, or a watcher that was off.
 _JUMP_S = 10 * BIN_S
 
@@ -211,7 +211,8 @@ class PenstockPolicy:
         # What has been there for all that time, without a spike on top.
         steady = float(np.median([r for _, r, _ in memory.recent]))
         need = max(memory.outlook.need, self._with_room(steady, setting) + backlog / self.drain_s)
-        need = max(need, self._again(seen, memory, carries))
+        if steady > carries:  # what waits without more coming is no surge: a lost machine, say
+            need = max(need, self._again(seen, memory, carries))
         return Proposal(
             f"demand and backlog were over what the plan carries for {self.confirm_s:g} s",
             carry_per_s=self._surviving(need, setting),
@@ -246,7 +247,7 @@ class PenstockPolicy:
     def _again(self, seen: Observation, memory: PenstockMemory, carries: float) -> float:
         """The least that a growth soon after another one is to carry, within what was seen so far.
 
-        Doubling instead of creeping: a surge takes a few steps, however far it goes.
+        Growing by a factor instead of creeping: a surge takes a few steps, however far it goes.
         """
         if seen.time_s - memory.grew_s > _AGAIN_S:
             return 0.0
