@@ -293,15 +293,17 @@ def format_page(name: str, schema: dict[str, Any]) -> str:
             "Given with `penstock plan --terms terms.yaml`; for most there is an option.\n"
         )
         parts.append(f"```yaml\n{TERMS_EXAMPLE}```\n")
+    elif name == "watch":
+        parts.append("Given with `penstock rehearse --rules`; see [the loop](../control.md).\n")
     elif name in ("scenario", "sweep"):
         parts.append("See [the simulator](../simulator.md), with an example.\n")
     else:
         parts.append("A plan is written by `penstock plan --out plan.json`.\n")
     whole = "The record" if name == SAMPLE else "The file"
-    objects = {whole: schema} | schema["$defs"]
+    objects = {whole: schema} | schema.get("$defs", {})
     for title, node in objects.items():
         if "properties" in node:
-            parts.append(object_table(title, node, schema["$defs"]))
+            parts.append(object_table(title, node, schema.get("$defs", {})))
     return "\n".join(parts)
 
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
         PlanAnswer,
         PlanHistory,
         PreparedPlan,
+        Rehearsal,
+        RehearsalOptions,
         ReportOptions,
         RunInput,
         RunningCluster,
@@ -69,6 +71,7 @@ if TYPE_CHECKING:
         problem,
         profile,
         read_table,
+        rehearse,
         report_on_plan,
         report_on_problem,
         run,
@@ -82,6 +85,7 @@ if TYPE_CHECKING:
         table_files,
         telemetry_of,
         validate,
+        watch_setting,
     )
 
 #: Loaded from ``penstock.app`` on first use, so that ``import penstock`` costs nothing.
@@ -98,6 +102,8 @@ __all__ = [
     "PlanAnswer",
     "PlanHistory",
     "PreparedPlan",
+    "Rehearsal",
+    "RehearsalOptions",
     "ReportOptions",
     "RunInput",
     "RunResult",
@@ -143,6 +149,7 @@ __all__ = [
     "problem",
     "profile",
     "read_table",
+    "rehearse",
     "report_on_plan",
     "report_on_problem",
     "run",
@@ -156,6 +163,7 @@ __all__ = [
     "table_files",
     "telemetry_of",
     "validate",
+    "watch_setting",
 ]
 
 

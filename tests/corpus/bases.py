@@ -226,6 +226,16 @@ FLUX: Document = {
     ],
 }
 
+WATCH: Document = {
+    "format": "penstock/watch",
+    "version": 1,
+    "policy": "penstock",
+    "parameters": {"change_minutes": 10},
+    "latency_target_s": 5,
+    "most_moves_per_hour": 100,
+    "forbidden_hours": ["22:00-06:00"],
+}
+
 STORM_YAML: Document = {
     "storm.zookeeper.servers": ["zk.example"],
     "storm.local.hostname": "worker-1",
@@ -290,6 +300,7 @@ def base(kind: str) -> Any:
         "terms": TERMS,
         "scenario": SCENARIO,
         "sweep": SWEEP,
+        "watch": WATCH,
         "flux": FLUX,
         "storm": STORM_YAML,
         "recorded cluster": PRODUCTION_CLUSTER,

@@ -142,6 +142,14 @@ def wordcount(run: Run) -> None:
     run("plan wordcount -c lab.yaml -p profile.json --engine spark -o plan.json")
 
 
+def rehearsal(run: Run) -> None:
+    """Two hours of a load, and watch rules."""
+    rates = 100 + 20 * np.sin(np.arange(24) / 4)
+    lines = [f"{300 * i},{rate:.1f}" for i, rate in enumerate(rates)]
+    Path("load.csv").write_text("\n".join(["second,events_per_s", *lines]) + "\n")
+    Path("watch.yaml").write_text("format: penstock/watch\nversion: 1\nmost_machines: 100\n")
+
+
 def storm(run: Run) -> None:
     """A plan applied two hours ago to a Storm, receipts, and the telemetry of its workers."""
     Path("conf").mkdir()

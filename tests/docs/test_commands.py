@@ -30,6 +30,7 @@ IN_ORDER = ("docs/quick-start.md",)
 #: The folder a command is run in: the first pattern that is found in its line; else "clicks".
 SCENES = (
     (r"^penstock store ", "stored"),
+    (r"penstock rehearse", "rehearsal"),
     (r"run/telemetry", "after_a_run"),
     (r"import flux", "flux"),
     (r"import (storm-yaml|production)", "clicks"),
@@ -44,6 +45,7 @@ EXIT_CODES = ((r"--detailed-exitcode", EXIT_CHANGES),)
 SHORTER = (
     (r"report .*--simulation", "--schedulers default"),
     (r"report ", "--schedulers default --no-simulate --seeds 1"),
+    (r"rehearse ", "-c nasiri-testbed --policy static --days 0.05 --seeds 1"),
     (r"simulate .*--load-curve", "--loads 50% --duration 1"),
     (r"simulate .*--runs", "--runs 2 --duration 1"),
     (r"simulate plan", "--duration 1"),

@@ -48,6 +48,7 @@ from penstock.app.measuring import (
 )
 from penstock.app.plans import compare, kinds_of_losses, plan
 from penstock.app.problems import problem, profile
+from penstock.app.rehearsal import Rehearsal, RehearsalOptions, rehearse, watch_setting
 from penstock.app.reports import ReportOptions, report_on_plan, report_on_problem
 from penstock.app.runs import RunInput, RunResult, run
 from penstock.app.simulations import load_curve, scenario_for, simulate, simulate_each
@@ -86,6 +87,8 @@ __all__ = [
     "PlanAnswer",
     "PlanHistory",
     "PreparedPlan",
+    "Rehearsal",
+    "RehearsalOptions",
     "ReportOptions",
     "RunInput",
     "RunResult",
@@ -130,6 +133,7 @@ __all__ = [
     "problem",
     "profile",
     "read_table",
+    "rehearse",
     "report_on_plan",
     "report_on_problem",
     "run",
@@ -143,4 +147,5 @@ __all__ = [
     "table_files",
     "telemetry_of",
     "validate",
+    "watch_setting",
 ]

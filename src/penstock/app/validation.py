@@ -17,6 +17,7 @@ from penstock.model.problem import Problem, build
 from penstock.model.profile import Profile
 from penstock.model.terms import Terms
 from penstock.model.topology import Topology
+from penstock.model.watch_rules import WatchSetting
 from penstock.planning.numbers import counted
 from penstock.simulate.scenario import Scenario
 
@@ -111,6 +112,8 @@ def _describe(value: Loaded) -> tuple[str, str]:
     if isinstance(value, Sweep):
         cells = len(value.problems) * len(value.schedulers) * len(value.seeds)
         return "sweep", counted(cells * len(value.scenarios), "cell")
+    if isinstance(value, WatchSetting):
+        return "watch", f"policy {value.policy}"
     if isinstance(value, Simulation):
         return (
             "simulation",

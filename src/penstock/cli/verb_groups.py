@@ -13,7 +13,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "Measure": ("profile", "store", "history"),
     "Run": ("run", "lab", "demo"),
     "Operate": ("import", "apply"),
-    "Study": ("simulate", "sweep", "bench", "reproduce", "generate"),
+    "Study": ("simulate", "rehearse", "sweep", "bench", "reproduce", "generate"),
     "Files and set-up": (
         "examples", "validate", "schema", "schedulers", "doctor", "completion", "help",
     ),

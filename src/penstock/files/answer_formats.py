@@ -29,6 +29,7 @@ _VERSIONS = {
     "measured": 1,
     "no-plan": 1,
     "overload": 1,
+    "rehearsal": 1,
     "run": 1,
     "schedulers": 1,
     "seen": 1,

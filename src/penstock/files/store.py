@@ -21,6 +21,7 @@ from penstock.files.simulation_file import Simulation, SimulationFile, simulatio
 from penstock.files.sweep_file import Sweep, SweepFile, sweep_from
 from penstock.files.terms_file import TermsFile, terms_from, terms_to_dict
 from penstock.files.topology_file import TopologyFile, topology_from, topology_to_dict
+from penstock.files.watch_file import WatchFile, watch_from
 from penstock.files.writer import to_json, to_yaml, write_text
 from penstock.model.cluster import Cluster
 from penstock.model.plan import Plan
@@ -28,10 +29,20 @@ from penstock.model.problem import Problem
 from penstock.model.profile import Profile
 from penstock.model.terms import Terms
 from penstock.model.topology import Topology
+from penstock.model.watch_rules import WatchSetting
 from penstock.simulate.scenario import Scenario
 
 Loaded: TypeAlias = (
-    Topology | Cluster | Profile | Terms | Scenario | Sweep | Plan | Problem | Simulation
+    Topology
+    | Cluster
+    | Profile
+    | Terms
+    | Scenario
+    | Sweep
+    | Plan
+    | Problem
+    | Simulation
+    | WatchSetting
 )
 
 #: The models of all files that are read, and who reads them.
@@ -44,6 +55,7 @@ _READERS: dict[type[FileModel], Callable[[ParsedFile], Loaded]] = {
     SweepFile: sweep_from,
     PlanFile: plan_from,
     SimulationFile: simulation_from,
+    WatchFile: watch_from,
 }
 _READER_OF = {model.FORMAT.name: read for model, read in _READERS.items()}
 _SCHEMAS: dict[str, type[FileModel]] = {
@@ -54,6 +66,7 @@ _SCHEMAS: dict[str, type[FileModel]] = {
     "scenario": ScenarioFile,
     "sweep": SweepFile,
     "plan": PlanFile,
+    "watch": WatchFile,
 }
 #: Formats of files people write.
 FORMATS = tuple(_SCHEMAS)

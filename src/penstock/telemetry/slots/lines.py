@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as pajson
 
-from penstock.model.arrays import IntVector
+from penstock.model.arrays import BoolVector, IntVector
 from penstock.telemetry.arrow_record import record_schema
 from penstock.telemetry.reasons import LONGEST_LINE
 from penstock.telemetry.slots.records import as_records
@@ -19,8 +19,14 @@ from penstock.telemetry.slots.records import as_records
 #: So few lines are not worth halving.
 _FEW = 64
 #: Two objects in a line, where Arrow would see two records. In a name it only costs time.
-_TWO_OBJECTS = rb"\}\s*\{"
-_WHITE = " \t\r"
+_TWO_OBJECTS = r"\}\s*\{"
+#: Where Spark's reader gives up and Arrow's does not: numbers and names beyond these lengths, lists
+#: nested deeper than this. Only long lines can have any.
+_LONG_LINE, _LONGEST_SURE_LINE = 900, 40_000
+_LONG_NUMBER = r"[0-9.eE+-]{900}"
+_DEEPEST = 900
+#: Text that begins as an object or a list does is no text to the checks.
+_NESTED_TEXT = r'"(?:[{\[]|\\u00[57][bB])'
 
 
 def read_lines(lines: pa.Array) -> tuple[pa.Table, IntVector]:
@@ -30,10 +36,11 @@ def read_lines(lines: pa.Array) -> tuple[pa.Table, IntVector]:
         pc.less_equal(pc.binary_length(lines), LONGEST_LINE),
         pc.and_(pc.starts_with(lines, b"{"), pc.ends_with(lines, b"}")),
     )
-    twice = pc.match_substring_regex(lines, _TWO_OBJECTS.decode())
-    plain = np.flatnonzero(
-        pc.fill_null(pc.and_not(looks_plain, twice), False).to_numpy(zero_copy_only=False)
+    odd = pc.or_(
+        pc.match_substring_regex(lines, _TWO_OBJECTS), pc.match_substring_regex(lines, _NESTED_TEXT)
     )
+    sure = pc.fill_null(pc.and_not(looks_plain, odd), False)
+    plain = np.flatnonzero(sure.to_numpy(zero_copy_only=False) & ~_beyond_limits(lines))
     tables, numbers = [], []
     waiting = [plain] if len(plain) else []
     while waiting:
@@ -47,6 +54,19 @@ def read_lines(lines: pa.Array) -> tuple[pa.Table, IntVector]:
     if not tables:
         return as_records(record_schema().empty_table()), np.zeros(0, dtype=np.int64)
     return as_records(pa.concat_tables(tables)), np.concatenate(numbers)
+
+
+def _beyond_limits(lines: pa.Array) -> BoolVector:
+    """Lines with something in them that is longer or deeper than Spark reads."""
+    lengths = pc.fill_null(pc.binary_length(lines), 0).to_numpy()
+    beyond = lengths > _LONGEST_SURE_LINE
+    long = np.flatnonzero((lengths > _LONG_LINE) & ~beyond)
+    if len(long):
+        own = lines.take(pa.array(long))
+        deep = [pc.greater(pc.count_substring(own, bracket), _DEEPEST) for bracket in ("[", "{")]
+        has = pc.or_(pc.or_(*deep), pc.match_substring_regex(own, _LONG_NUMBER))
+        beyond[long] = np.asarray(has.to_numpy(zero_copy_only=False))
+    return np.asarray(beyond)
 
 
 def _read(lines: pa.Array) -> pa.Table | None:

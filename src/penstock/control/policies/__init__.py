@@ -1,0 +1,1 @@
+"""Policies: one per file, found through the registry."""

@@ -1,0 +1,1 @@
+"""``penstock bench control``: policies on recorded loads, peers against published figures."""

@@ -1,0 +1,64 @@
+"""Whether the peers are credible: 24 equal machines, as in the published runs of Demeter's authors.
+
+Theirs are Flink 1.17 on 24 task managers with failures every 45 minutes (arXiv 2403.02129). A
+failure stops the whole job there; after it, as after a rescaling, the job starts from its
+checkpoint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+from penstock.app.rehearsal import RehearsalOptions, recorded_load
+from penstock.control.policies import registry
+from penstock.control.rehearsal import RehearsalSetting, rehearse
+from penstock.control.rehearsed_engine import FaultPlan
+from penstock.control.scores import Score
+from penstock.model.cluster import Cluster, Machine, MachineType
+from penstock.model.problem import build
+from penstock.model.profile import Cost, Profile
+from penstock.model.topology import Component, Kind, Topology
+from penstock.model.watch_rules import FREE
+from penstock.planning.capacity_plans import CapacityPlanner
+from penstock.simulate.interval import EnginePauses
+from penstock_bench.data import load_file
+
+#: Seconds that a job of Flink stands still when it is rescaled or a task manager is lost.
+FLINK = EnginePauses(rebalance_s=30.0, notice_s=10.0, restart_s=30.0, loss_stops_all=True)
+#: Published, of the same load: mean task managers and changes, failures included.
+PUBLISHED = {"hpa": (14.6, 89.0), "flink": (21.3, 127.5)}
+#: The highest rate of the load as a part of what 24 machines carry: static 24 is over target 0.3 %.
+_HIGHEST = 0.85
+
+
+@cache
+def _planner() -> CapacityPlanner:
+    machines = tuple(Machine(f"tm-{i + 1}", "tm") for i in range(24))
+    cluster = Cluster("24 task managers", (MachineType("tm", cpu_points=100.0),), machines)
+    job = Topology("ads", (Component("job", Kind.SPOUT),), ())
+    profile = Profile("ads", (Cost("job", "tm", e=1.0, met=0.0),))
+    return CapacityPlanner(build([job], cluster, profile, weighted=True), levels=240)
+
+
+@cache
+def _score(policy: str, seed: int) -> Score:
+    planner = _planner()
+    options = RehearsalOptions(median_s=300.0, highest=_HIGHEST)
+    load = recorded_load(load_file("ads"), options, planner.bound_per_s)
+    setting = RehearsalSetting(FREE, FLINK, FaultPlan())
+    return rehearse(load, registry.configured(policy, {}), planner, setting, seed).score
+
+
+def machines_over_published(repeats: int, policy: str) -> Iterator[float]:
+    """Mean machines over the published mean."""
+    for seed in range(repeats):
+        yield _score(policy, seed).mean_machines / PUBLISHED[policy][0]
+
+
+def changes_over_published(repeats: int, policy: str) -> Iterator[float]:
+    """Changes, the failures' included as there, over the published ones."""
+    for seed in range(repeats):
+        found = _score(policy, seed)
+        failures = int(found.hours * 3600.0 / FaultPlan().every_s)
+        yield (found.changes + found.fault_changes + failures) / PUBLISHED[policy][1]

@@ -1,0 +1,93 @@
+"""A rehearsal is kept as it goes: killed and started again it ends with the same table."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from penstock import app
+from penstock.app.rehearsal import RehearsalOptions
+from penstock.cli import main
+from penstock.control.recorded_load import RecordedLoad
+from penstock.control.rehearsed_engine import FaultPlan
+from penstock.errors import InputError
+from penstock.files.store import load
+from penstock.planning.capacity_plans import CapacityPlanner
+from penstock.report.page.html import to_html
+from penstock.report.pages.rehearsal import rehearsal_page, rehearsed_rows
+from penstock.schedulers.base import Budget
+
+PROBLEM = app.problem("diamond", "nasiri-testbed", weighted=True)
+PLANNER = CapacityPlanner(PROBLEM, levels=20, budget=lambda: Budget(iterations=1))
+LOAD = RecordedLoad("test", np.array([0.3, 0.3, 0.6, 0.6]) * PLANNER.bound_per_s)
+OPTIONS = RehearsalOptions(policies=("penstock", "static"), seeds=2, faults=FaultPlan(400, 200))
+
+
+def rehearsed(out: Path, **how) -> app.Rehearsal:
+    return app.rehearse(PROBLEM, [LOAD], OPTIONS, out=out, planner=PLANNER, **how)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def test_one_that_was_stopped_goes_on_and_ends_with_the_same(tmp_path):
+    whole = rehearsed(tmp_path / "whole")
+    turns = iter([False, False, True])
+    stopped = rehearsed(tmp_path / "parts", stop=lambda: next(turns))
+    assert stopped.was_stopped
+    assert len(stopped.rows) == 2
+    kept = []
+    again = rehearsed(tmp_path / "parts", progress=lambda _score, was_kept: kept.append(was_kept))
+    assert kept == [True, True, False, False]
+    assert [row.score for row in again.rows] == [row.score for row in whole.rows]
+    # Journals too, byte for byte.
+    assert contents(tmp_path / "parts") == contents(tmp_path / "whole")
+
+
+def test_what_was_half_written_counts_as_not_there(tmp_path):
+    whole = rehearsed(tmp_path)
+    cell = next((tmp_path / "cells").glob("*.json"))
+    before = contents(tmp_path)
+    cell.write_text(cell.read_text()[:100])
+    assert [row.score for row in rehearsed(tmp_path).rows] == [row.score for row in whole.rows]
+    assert contents(tmp_path) == before
+
+
+def test_the_watch_file_of_the_best_can_be_used(tmp_path):
+    result = rehearsed(tmp_path)
+    assert load(tmp_path / "watch.yaml") == result.best_watch
+    assert result.best in OPTIONS.policies
+
+
+def test_the_page_shows_every_policy_and_its_picture():
+    result = app.rehearse(PROBLEM, [LOAD], OPTIONS, planner=PLANNER)
+    rows = rehearsed_rows([(row.score, row.series) for row in result.rows])
+    assert [(row.policy, len(row.scores)) for row in rows] == [("penstock", 2), ("static", 2)]
+    page = to_html(rehearsal_page("test", rows, result.best, pictures=True))
+    assert page.count("<svg") >= 1
+    assert "static" in page
+
+
+def test_the_command_prints_rows_as_json(tmp_path, capsys):
+    path = tmp_path / "load.csv"
+    path.write_text("".join(f"{300 * i},{10 + i}\n" for i in range(4)))
+    arguments = ["rehearse", str(path), "-c", "nasiri-testbed", "--policy", "static", "--json"]
+    with pytest.raises(SystemExit) as left:
+        main.main(arguments)
+    assert left.value.code == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["format"] == "penstock/rehearsal"
+    assert [row["policy"] for row in printed["rows"]] == ["static"]
+
+
+def test_other_files_are_no_watch_rules():
+    with pytest.raises(InputError, match="not watch rules"):
+        app.watch_setting({"format": "penstock/terms", "version": 1})
