@@ -26,7 +26,7 @@ class StepTime:
 
 
 @dataclass
-class _Rows:
+class _RowsRead:
     rows: int = 0
 
 
@@ -38,9 +38,9 @@ class Timings:
     steps: list[StepTime] = field(default_factory=list)
 
     @contextmanager
-    def step(self, name: str) -> Iterator[_Rows]:
+    def step(self, name: str) -> Iterator[_RowsRead]:
         """Time a block; what it sets as ``rows`` is what it read."""
-        read, began = _Rows(), self.clock()
+        read, began = _RowsRead(), self.clock()
         yield read
         self.steps.append(StepTime(name, self.clock() - began, read.rows))
 
