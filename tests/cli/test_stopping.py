@@ -166,8 +166,8 @@ def test_a_run_that_saw_no_file_says_so_and_fails(run, spark):
 def test_a_signal_ends_a_sweep_with_the_table_of_finished_cells(
     run, spark, monkeypatch, number, code
 ):
-    def one_and_a_signal(_spark, tasks, work, store, progress):
-        store.keep(finished(tasks[0], work))
+    def one_and_a_signal(_spark, tasks, work, keep, progress):
+        keep(finished(tasks[0], work))
         os.kill(os.getpid(), number)
 
     monkeypatch.setattr(sweeps, "run_tasks", one_and_a_signal)

@@ -63,7 +63,7 @@ def tables_frame(spark: SparkSession, rows: list[Row], name: str) -> DataFrame:
         ]
         sums = partial_sums(slot_windows(own, vocabulary), vocabulary, SampleSizes({}, {}))
         parts.append(to_arrow(hour_tables(sums, vocabulary, hour)[name], schema, vocabulary))
-    whole = pa.concat_tables([part.cast(schema) for part in parts])
+    whole = pa.concat_tables([schema.empty_table(), *(part.cast(schema) for part in parts)])
     return spark.createDataFrame(whole)
 
 

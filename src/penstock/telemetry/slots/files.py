@@ -55,7 +55,10 @@ class StoreFiles:
 
 def read_parquet(source: Any, columns: Collection[str] | None, encoded: Iterable[str]) -> pa.Table:
     """A table of one chunk; Arrow reads dictionaries in lists one group of rows at a time only."""
-    file = pq.ParquetFile(source, read_dictionary=list(encoded), pre_buffer=False)
+    metadata = pq.read_metadata(source)
+    paths = {metadata.schema.column(n).path for n in range(metadata.num_columns)}
+    there = [path for path in encoded if path in paths]
+    file = pq.ParquetFile(source, metadata=metadata, read_dictionary=there, pre_buffer=False)
     names = None if columns is None else list(columns)
     groups = [
         file.read_row_group(n, columns=names, use_threads=False) for n in range(file.num_row_groups)
