@@ -24,7 +24,7 @@ _TWO_OBJECTS = r"\}\s*\{"
 #: nested deeper than this. Only long lines can have any.
 _LONG_LINE, _LONGEST_SURE_LINE = 900, 40_000
 _LONG_NUMBER = r"[0-9.eE+-]{900}"
-_DEEPEST = 900
+_DEEPEST = 990
 #: Text that begins as an object or a list does is no text to the checks.
 _NESTED_TEXT = r'"(?:[{\[]|\\u00[57][bB])'
 
