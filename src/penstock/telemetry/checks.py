@@ -21,10 +21,13 @@ from penstock.model.telemetry import (
     SampleField,
 )
 from penstock.telemetry.reasons import (
+    AHEAD_MS,
     EARLIEST_MS,
+    LARGEST,
     LATEST_MS,
     LONGEST_WINDOW_MS,
     MOST_CPU_POINTS,
+    MOST_TASKS,
     TOO_LARGE,
     Reason,
 )
@@ -37,8 +40,6 @@ LISTS = tuple(f for f in SAMPLE_FIELDS if f.type in ENTRY_FIELDS)
 NUMERIC = (FieldType.WHOLE, FieldType.NUMBER)
 #: Read as milliseconds, every moment of this century given in seconds lies before 1980.
 _SECONDS_END_MS = 315_532_800_000
-#: Clocks differ, and hosts may stand in a wrong time zone.
-_AHEAD_MS = 86_400_000
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ def is_sound(
     The same rules said once more, as one condition; a test holds the two against each other.
     """
     time, counters = value("time_ms"), value("counters")
-    latest = min(LATEST_MS, now_ms + _AHEAD_MS)
+    latest = min(LATEST_MS, now_ms + AHEAD_MS)
     earliest = max(EARLIEST_MS, horizon_ms or EARLIEST_MS)
     sound = (value("version") == SAMPLE_VERSION) & time.between(earliest, latest)
     sound &= value("window_ms").between(1, LONGEST_WINDOW_MS) & value("task").isNotNull()
@@ -71,24 +72,12 @@ def is_sound(
             needed = f.required and f.name != "machine_type"
             sound &= named if needed else cell.isNull() | named
         elif f.type is FieldType.NUMBER:
-            sound &= cell.isNull() | _within(cell, _MOST.get(f.name))
+            sound &= cell.isNull() | _within(cell, LARGEST.get(f.name))
         elif f.type in ENTRY_FIELDS:
             sound &= cell.isNull() | _entries_sound(f, cell)
     rate = value("sample_rate")
     sound &= _is_range(value)
     return F.coalesce(sound & (rate.isNull() | (rate > 0)), F.lit(False))
-
-
-#: More tasks in one executor are a broken record.
-_MOST_TASKS = 10_000
-#: Largest values of numbers that have one.
-_MOST = {
-    "queue_fill": 1.0,
-    "held_back": 1.0,
-    "sample_rate": 1.0,
-    "cpu_points": MOST_CPU_POINTS,
-    "worker_cpu_points": MOST_CPU_POINTS,
-}
 
 
 def _within(cell: Column, most: float | None = None) -> Column:
@@ -154,7 +143,7 @@ def _is_range(value: Value) -> Column:
     """A record may stand for the tasks of one executor, which are not so many."""
     # Of whole numbers of 64 bits the difference may have more.
     tasks = value("last_task").cast("double") - value("task").cast("double")
-    return F.coalesce(tasks.between(0, _MOST_TASKS), F.lit(True))
+    return F.coalesce(tasks.between(0, MOST_TASKS), F.lit(True))
 
 
 def not_finite(cell: Column) -> Column:
@@ -172,7 +161,7 @@ def _time_checks(
             if horizon_ms is None
             else [RecordCheck(time < horizon_ms, Reason.EXPIRED, "time_ms")]
         ),
-        RecordCheck(time > now_ms + _AHEAD_MS, Reason.FUTURE, "time_ms"),
+        RecordCheck(time > now_ms + AHEAD_MS, Reason.FUTURE, "time_ms"),
         RecordCheck((window <= 0) | (window > LONGEST_WINDOW_MS), Reason.BAD_WINDOW, "window_ms"),
     ]
 
@@ -188,7 +177,7 @@ def _range_checks(value: Value) -> list[RecordCheck]:
     for name in ("cpu_points", "worker_cpu_points"):
         checks.append(RecordCheck(value(name) > MOST_CPU_POINTS, Reason.IMPOSSIBLE_CPU, name))
     for f in SAMPLE_FIELDS:
-        if f.type is FieldType.NUMBER and f.name not in _MOST:
+        if f.type is FieldType.NUMBER and f.name not in LARGEST:
             checks.append(RecordCheck(value(f.name) >= TOO_LARGE, Reason.OUT_OF_RANGE, f.name))
     return checks
 

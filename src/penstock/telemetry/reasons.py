@@ -50,3 +50,15 @@ LATEST_MS = 7_258_118_400_000
 MOST_CPU_POINTS = 1_000_000.0
 #: Numbers from here on do not fit into 64 bits, and no counter counts that far.
 TOO_LARGE = 2.0**63
+#: Clocks differ, and hosts may stand in a wrong time zone.
+AHEAD_MS = 86_400_000
+#: More tasks in one executor are a broken record.
+MOST_TASKS = 10_000
+#: Largest values of numbers that have one.
+LARGEST = {
+    "queue_fill": 1.0,
+    "held_back": 1.0,
+    "sample_rate": 1.0,
+    "cpu_points": MOST_CPU_POINTS,
+    "worker_cpu_points": MOST_CPU_POINTS,
+}

@@ -16,25 +16,14 @@ from penstock.model.arrays import BoolVector
 from penstock.model.telemetry import SAMPLE_FIELDS, SAMPLE_VERSION, Counters, FieldType, SampleField
 from penstock.telemetry.arrow_record import ENTRY_FIELDS
 from penstock.telemetry.reasons import (
+    AHEAD_MS,
     EARLIEST_MS,
+    LARGEST,
     LATEST_MS,
     LONGEST_WINDOW_MS,
-    MOST_CPU_POINTS,
+    MOST_TASKS,
     TOO_LARGE,
 )
-
-#: Clocks differ, and hosts may stand in a wrong time zone.
-AHEAD_MS = 86_400_000
-#: More tasks in one executor are a broken record.
-MOST_TASKS = 10_000
-#: Largest values of numbers that have one.
-LARGEST = {
-    "queue_fill": 1.0,
-    "held_back": 1.0,
-    "sample_rate": 1.0,
-    "cpu_points": MOST_CPU_POINTS,
-    "worker_cpu_points": MOST_CPU_POINTS,
-}
 
 
 def sound_records(
