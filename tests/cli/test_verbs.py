@@ -19,14 +19,17 @@ from penstock.files.store import FORMATS, json_schema
 CLI_PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
 VERBS = [
     *("plan", "compare", "show", "diff", "explain", "advise", "validate", "schedulers", "examples"),
-    *("profile", "run", "apply", "simulate", "sweep", "report"),
+    *("profile", "run", "apply", "simulate", "rehearse", "sweep", "report"),
     *("history", "history show", "history measure"),
     *("generate", "schema", "bench", "reproduce", "demo", "doctor", "completion"),
     *("import flux", "import storm-yaml", "import production", "import storm"),
     *("lab up", "lab status", "lab down", "lab demo"),
+    *("store list", "store export", "store expire", "store compact"),
 ]
 #: These have examples in another form.
-DOCUMENTED = [*VERBS, "help", "lab submit", "lab feed", "lab end"]
+DOCUMENTED = [
+    *VERBS, "help", "lab submit", "lab feed", "lab end", "store files", "store migrate"
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("verb", VERBS)

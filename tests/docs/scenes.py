@@ -70,7 +70,7 @@ def stored(_: Run) -> None:
     batches = {
         f"{hour}/b{n}": write_part(root, "samples", hour, samples(n), f"b{n}") for n in (1, 2)
     }
-    tables = {name: write_part(root, name, hour, [{}], "3") for name in ("rates", "traffic")}
+    tables = {name: write_part(root, name, hour, [{}], "3") for name in ("streams", "traffic")}
     commit(root, {"samples": batches, **{name: {hour: part} for name, part in tables.items()}})
 
 

@@ -46,7 +46,8 @@ class StoreReader:
         from penstock.telemetry.schemas import INTERNAL_TABLES
 
         parts = self.manifest.parts
-        return sorted(name for name in parts if parts[name] and name not in INTERNAL_TABLES)
+        hidden = (*INTERNAL_TABLES, RATES_VIEW)
+        return sorted(name for name in parts if parts[name] and name not in hidden)
 
     def files(self, table: str) -> list[Path]:
         """The Parquet files that are the table."""
