@@ -14,6 +14,7 @@ import pytest
 
 from penstock.cli.main import main
 from penstock.engines.spark.standalone import standalone_cluster
+from penstock.telemetry.manifest import Manifest
 from penstock_bench.benchmarks import pipeline
 from penstock_bench.benchmarks.peer import aggregate_with_duckdb
 from penstock_bench.benchmarks.recordings import everywhere, random_problem, write_volume
@@ -89,11 +90,11 @@ def test_rows_are_compared_as_often_as_they_occur(tmp_path: Path):
     import pyarrow.parquet as pq
 
     for name, values in (("one", [1, 2, 2]), ("other", [1, 2])):
-        part = tmp_path / name / "rates" / "part=1"
+        part = tmp_path / name / "streams" / "part=1"
         part.mkdir(parents=True)
         pq.write_table(pa.table({"x": values}), part / "a.parquet")
         manifest = tmp_path / name / "manifest"
         manifest.mkdir()
-        parts = {"rates": {"1": "rates/part=1"}}
-        (manifest / "00000001.json").write_text(json.dumps({"parts": parts}))
+        parts = {"streams": {"1": "streams/part=1"}}
+        (manifest / "00000001.json").write_bytes(Manifest(1, parts).to_bytes())
     assert pipeline.different_rows(tmp_path / "one", tmp_path / "other") == 1
