@@ -182,7 +182,10 @@ class Pipeline:
             except SparkFailed as error:
                 first = unreadable_file(error.__cause__)
                 if is_lenient or not first:
-                    raise self._in_our_words(error) from error
+                    ours = self._in_our_words(error)
+                    if ours is error:
+                        raise
+                    raise ours from error
                 unreadable += self._unreadable_of(source, checkpoint, first)
                 continue
             if not is_lenient or stop():

@@ -56,6 +56,17 @@ def test_an_interruption_that_breaks_off_the_talk_with_java_is_no_failure_of_spa
         explained()
 
 
+def test_a_failure_that_is_its_own_cause_is_told_as_one() -> None:
+    def raised_from_itself() -> None:
+        try:
+            raise SparkFailed("Spark gave up")
+        except SparkFailed as error:
+            raise error from error
+
+    with pytest.raises(SparkFailed, match="Spark gave up"), failures_name_the_log():
+        raised_from_itself()
+
+
 @pytest.mark.usefixtures("ctrl_c_is_heard")
 def test_ctrl_c_while_java_starts_acts_when_java_has_told_its_port(tmp_path, monkeypatch) -> None:
     """Before that PySpark forgets the Java that it has started, and nobody ends it."""

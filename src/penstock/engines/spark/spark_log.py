@@ -178,9 +178,14 @@ def _was_interrupted(error: BaseException | None) -> bool:
 
     It breaks off the talk with Java, and what PySpark still says on its way out then fails.
     """
-    while error is not None and not isinstance(error, KeyboardInterrupt):
+    seen: set[int] = set()
+    # An error may be its own cause, where somebody raised it again from itself.
+    while error is not None and id(error) not in seen:
+        if isinstance(error, KeyboardInterrupt):
+            return True
+        seen.add(id(error))
         error = error.__cause__ or error.__context__
-    return error is not None
+    return False
 
 
 def _with_log(reason: str) -> str:
