@@ -42,7 +42,7 @@ from penstock.telemetry.retention import HORIZON
 from penstock.telemetry.schemas import TABLES
 from penstock.telemetry.selection import Selection
 from penstock.telemetry.settings import USUAL_WARM_UP_S, Settings
-from penstock.telemetry.slots.files import StoreFiles
+from penstock.telemetry.slots.files import StoreFiles, require_reachable
 from penstock.telemetry.slots.summaries import Summaries, SummaryReader
 from penstock.telemetry.slots.take_in import TakeIn, TaskReport
 from penstock.telemetry.source import RecordSource, SourceFormat
@@ -95,6 +95,7 @@ class Pipeline:
     timings: Timings = field(default_factory=Timings)
 
     def __post_init__(self) -> None:
+        require_reachable(self.store.root)
         # What is known of hours that do not change is kept from one refresh to the next.
         self._summaries = SummaryReader(self.store.root)
         self._fits = CostFits(self.spark, self.timings)

@@ -14,6 +14,8 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
+from penstock.errors import Finding, InputError
+
 #: Address schemes of Hadoop's that Arrow knows by another name.
 _ARROW_SCHEMES = {"s3a": "s3", "s3n": "s3"}
 _GROUP_ROWS = 1_000_000
@@ -66,13 +68,17 @@ def read_parquet(source: Any, columns: Collection[str] | None, encoded: Iterable
     return pa.concat_tables(groups).combine_chunks()
 
 
-def is_reachable(root: str) -> bool:
-    """Whether Arrow can open the address; where not, Spark itself has to write and read."""
+def require_reachable(root: str) -> None:
+    """Refuse an address that Arrow cannot open, before Spark has done anything."""
     try:
         open_file_system(root)
-    except (pa.ArrowException, OSError, ValueError, NotImplementedError):
-        return False
-    return True
+    except (pa.ArrowException, OSError, ValueError, NotImplementedError) as error:
+        said = str(error).splitlines()[0] if str(error) else type(error).__name__
+        message = (
+            f"no store can be kept there ({said}); give a folder, or an address that Arrow opens: "
+            "s3://, gs://, or hdfs:// with Hadoop's native library"
+        )
+        raise InputError(Finding(message, root)) from None
 
 
 def open_file_system(root: str) -> tuple[pafs.FileSystem, str]:

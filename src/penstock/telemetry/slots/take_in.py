@@ -1,7 +1,7 @@
 """Raw records into files of samples by slot: what a task of Spark does with its part of them.
 
 What is surely sound is written at once. The rest is handed back, to be judged with care by the
-checks on Spark, which are an order of magnitude slower.
+checks on Spark, which take far longer.
 """
 
 from __future__ import annotations
