@@ -16,7 +16,16 @@ NOTHING_CHOSEN = 5  # as pytest.ExitCode says it
 Part = tuple[str, ...]
 
 QUICK: tuple[Part, ...] = (
-    ("-n", "auto", "--maxprocesses", "8", "-m", "not spark and not storm and not slow"),
+    (
+        "-n",
+        "auto",
+        "--maxprocesses",
+        "8",
+        "--dist",
+        "worksteal",
+        "-m",
+        "not spark and not storm and not slow",
+    ),
 )
 ALL: tuple[Part, ...] = (
     # The long ones need not wait for the short ones of a process, so processes share what is left.

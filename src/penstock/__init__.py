@@ -9,168 +9,28 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-__version__ = "0.1.0"
+from penstock import app as _app
 
 if TYPE_CHECKING:
-    from penstock.app import (
-        CompactionResult,
-        Comparison,
-        ComponentExplanation,
-        ExpiryResult,
-        ImportedCluster,
-        MachineExplanation,
-        MeasuringOptions,
-        MigrationResult,
-        OfferedLoad,
-        PlanAnswer,
-        PlanHistory,
-        PreparedPlan,
-        Rehearsal,
-        RehearsalOptions,
-        ReportOptions,
-        RunInput,
-        RunningCluster,
-        RunResult,
-        SparkOptions,
-        StoreReader,
-        StoreSummary,
-        SweepResult,
-        TelemetrySelection,
-        ValidFile,
-        advise,
-        apply,
-        compact_store,
-        compare,
-        diff,
-        diff_running,
-        engine,
-        expire_store,
-        explain,
-        export_table,
-        follow,
-        history,
-        import_flux,
-        import_production,
-        import_running,
-        import_storm_yaml,
-        kinds_of_losses,
-        lab_end,
-        lab_feed,
-        lab_submit,
-        live_profile,
-        load,
-        load_curve,
-        measure,
-        measure_history,
-        measure_running,
-        migrate_store,
-        offered_load,
-        open_store,
-        plan,
-        prepared,
-        problem,
-        profile,
-        read_table,
-        rehearse,
-        report_on_plan,
-        report_on_problem,
-        run,
-        running,
-        scenario_for,
-        simulate,
-        simulate_each,
-        snapshot,
-        store_summary,
-        sweep,
-        table_files,
-        telemetry_of,
-        validate,
-        watch_setting,
-    )
+    from penstock.app import *  # noqa: F403
 
-#: Loaded from ``penstock.app`` on first use, so that ``import penstock`` costs nothing.
-__all__ = [
-    "CompactionResult",
-    "Comparison",
-    "ComponentExplanation",
-    "ExpiryResult",
-    "ImportedCluster",
-    "MachineExplanation",
-    "MeasuringOptions",
-    "MigrationResult",
-    "OfferedLoad",
-    "PlanAnswer",
-    "PlanHistory",
-    "PreparedPlan",
-    "Rehearsal",
-    "RehearsalOptions",
-    "ReportOptions",
-    "RunInput",
-    "RunResult",
-    "RunningCluster",
-    "SparkOptions",
-    "StoreReader",
-    "StoreSummary",
-    "SweepResult",
-    "TelemetrySelection",
-    "ValidFile",
-    "__version__",
-    "advise",
-    "apply",
-    "compact_store",
-    "compare",
-    "diff",
-    "diff_running",
-    "engine",
-    "expire_store",
-    "explain",
-    "export_table",
-    "follow",
-    "history",
-    "import_flux",
-    "import_production",
-    "import_running",
-    "import_storm_yaml",
-    "kinds_of_losses",
-    "lab_end",
-    "lab_feed",
-    "lab_submit",
-    "live_profile",
-    "load",
-    "load_curve",
-    "measure",
-    "measure_history",
-    "measure_running",
-    "migrate_store",
-    "offered_load",
-    "open_store",
-    "plan",
-    "prepared",
-    "problem",
-    "profile",
-    "read_table",
-    "rehearse",
-    "report_on_plan",
-    "report_on_problem",
-    "run",
-    "running",
-    "scenario_for",
-    "simulate",
-    "simulate_each",
-    "snapshot",
-    "store_summary",
-    "sweep",
-    "table_files",
-    "telemetry_of",
-    "validate",
-    "watch_setting",
-]
+__version__ = "0.1.0"
+if not TYPE_CHECKING:
+    __all__ = ["__version__", *_app.NAMES]  # noqa: PLE0604
+
+# ``penstock.simulate`` is the function. The package of that name would take its place whenever it
+# is first loaded, so that is now.
+import_module("penstock.simulate")
+del globals()["simulate"]
 
 
 def __getattr__(name: str) -> object:
-    if name not in __all__:
+    """What :mod:`penstock.app` offers, loaded on first use: ``import penstock`` costs nothing."""
+    if name not in _app.NAMES:
         raise AttributeError(f"module 'penstock' has no attribute {name!r}")
-    app = import_module("penstock.app")
-    # All of them at once: loading it has made ``simulate`` the name of a package of ours, too.
-    globals().update({each: getattr(app, each) for each in app.__all__})
-    return globals()[name]
+    globals()[name] = value = getattr(_app, name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *_app.NAMES]

@@ -4,7 +4,7 @@ import sys
 
 
 def main() -> None:
-    """Loading takes a second or two, in which Ctrl-C is as orderly an end as later."""
+    """Loading takes a moment, in which Ctrl-C is as orderly an end as later."""
     try:
         from penstock.cli.main import main as run
     except KeyboardInterrupt:

@@ -96,12 +96,8 @@ class NotMeasuredError(PenstockError):
     """Rates were asked of a problem that has only requests, or a profile with holes."""
 
 
-class ForeignSchedulerError(PenstockError):
-    """A scheduler that another package installed failed; says which, so that its authors hear."""
-
-
-class ForeignEngineError(PenstockError):
-    """An engine that another package installed failed; says which, so that its authors hear."""
+class ForeignCodeError(PenstockError):
+    """What another package installed (a scheduler, an engine, a policy) failed; it names both."""
 
 
 class UsageError(PenstockError):
@@ -155,3 +151,14 @@ def shown(value: object) -> str:
     if len(text) > _LONGEST_VALUE_SHOWN:
         text = text[: _LONGEST_VALUE_SHOWN - 1] + "…"
     return text
+
+
+#: Of what files and arguments hold, a terminal would obey these; ours are line breaks and tabs.
+_CONTROL = {
+    code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if code not in (9, 10)
+}
+
+
+def escaped(text: str) -> str:
+    """The text for a terminal, which shows all of it and obeys nothing in it."""
+    return text.translate(_CONTROL)

@@ -30,10 +30,10 @@ def production_folder(cluster: str) -> Path:
 
 def load_file(name: str) -> Path:
     """A recorded load by the beginning of its name; an error says how to get it."""
-    found = sorted((data_folder() / "loads").glob(f"{name}-*.csv"))
-    if not found:
+    paths = sorted((data_folder() / "loads").glob(f"{name}-*.csv"))
+    if not paths:
         raise InputError(
             f"this benchmark needs the recorded load {name}; set {VARIABLE} to the folder that has "
             "loads in it"
         )
-    return found[0]
+    return paths[0]

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +24,13 @@ from penstock.report.pages.rehearsal import rehearsal_page, rehearsed_rows
 from penstock.schedulers.base import Budget
 
 PROBLEM = app.problem("diamond", "nasiri-testbed", weighted=True)
-PLANNER = CapacityPlanner(PROBLEM, levels=20, budget=lambda: Budget(iterations=1))
+
+
+def short() -> Budget:
+    return Budget(iterations=1)
+
+
+PLANNER = CapacityPlanner(PROBLEM, levels=20, budget=short)
 LOAD = RecordedLoad("test", np.array([0.3, 0.3, 0.6, 0.6]) * PLANNER.bound_per_s)
 OPTIONS = RehearsalOptions(policies=("penstock", "static"), seeds=2, faults=FaultPlan(400, 200))
 
@@ -52,11 +61,73 @@ def test_one_that_was_stopped_goes_on_and_ends_with_the_same(tmp_path):
     assert contents(tmp_path / "parts") == contents(tmp_path / "whole")
 
 
-def test_what_was_half_written_counts_as_not_there(tmp_path):
+@pytest.mark.spark
+def test_on_spark_it_is_the_same_as_here_and_goes_on_where_it_was(tmp_path):
+    whole = rehearsed(tmp_path / "here")
+    turns = iter([False, True])
+    rehearsed(tmp_path / "spark", stop=lambda: next(turns))  # one of four, as if killed
+    again = rehearsed(tmp_path / "spark", master="local[2]")
+    assert [row.score for row in again.rows] == [row.score for row in whole.rows]
+    assert contents(tmp_path / "spark") == contents(tmp_path / "here")
+
+
+#: Ends itself as kill -9 would, in the middle of keeping the third cell: its journal is there.
+DIES = """
+import os, signal, sys
+from penstock.app import rehearsal_store
+from penstock.cli.main import main
+
+written = []
+replace_file = rehearsal_store.replace_file
+
+def dying(path, content):
+    replace_file(path, content)
+    written.append(path)
+    if len(written) == 5:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+rehearsal_store.replace_file = dying
+main(sys.argv[1:])
+"""
+
+
+@pytest.mark.slow
+def test_one_that_was_killed_ends_with_the_same_table(tmp_path, capsys):
+    tables = []
+    load = tmp_path / "load.csv"
+    load.write_text("".join(f"{300 * i},{10 + i}\n" for i in range(4)))
+    arguments = ["rehearse", str(load), "--seeds", "5", "-c", "nasiri-testbed"]
+    for name in ("whole", "killed"):
+        out = tmp_path / name
+        whole = [*arguments, "--policy", "static", "--out", str(out)]
+        if name == "killed":
+            died = subprocess.run([sys.executable, "-c", DIES, *whole], capture_output=True)
+            assert died.returncode == -signal.SIGKILL
+            assert len(list((out / "cells").glob("*.json"))) == 2
+        with pytest.raises(SystemExit) as left:
+            main.main(whole)
+        assert left.value.code == 0
+        tables.append(capsys.readouterr().out)
+    assert tables[0] == tables[1]
+    assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
+
+
+CHANGES = {
+    "cut": lambda text: text[:100],
+    "a figure": lambda text: text.replace('"changes": ', '"changes": 9'),
+    "another type": lambda text: text.replace('"seed": 0', '"seed": [0]'),
+    "a number alone": lambda text: "5",
+    "deep nesting": lambda text: "[" * 100_000,
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_what_was_half_written_or_changed_counts_as_not_there(tmp_path, change):
     whole = rehearsed(tmp_path)
     cell = next((tmp_path / "cells").glob("*.json"))
     before = contents(tmp_path)
-    cell.write_text(cell.read_text()[:100])
+    cell.write_text(change(cell.read_text()))
+    assert contents(tmp_path) != before
     assert [row.score for row in rehearsed(tmp_path).rows] == [row.score for row in whole.rows]
     assert contents(tmp_path) == before
 

@@ -311,3 +311,24 @@ def test_a_folder_without_lines(run, storm, applied, spark):
     assert code == 1
     assert "no telemetry lines in" in err
     assert "TelemetryReporter" in err
+
+
+def test_the_journal_of_the_loop_stands_beside_the_receipts(run):
+    lines = "".join(f"{300 * i},{rate}\n" for i, rate in enumerate([30] * 4 + [60] * 4))
+    Path("load.csv").write_text(lines)
+    rehearse = "rehearse load.csv -c nasiri-testbed --weighted --policy static --out results"
+    assert run(f"{rehearse} --slow-every 20m --slow-for 10m")[0] == 0
+    (journal,) = Path("results/journals").glob("*.sqlite")
+    code, out, err = run(f"history --journal {journal} --page loop.html")
+    assert code == 0, err
+    assert "Decisions of the loop" in out
+    assert "the plan for the highest rate" in out
+    assert "<svg" in Path("loop.html").read_text()
+    told = json.loads(run(f"history --journal {journal} --json")[1])["journal"]
+    assert told[0]["decision"]["reason"] == "the plan for the highest rate"
+    assert told[0]["outcome"]["paused_s"] > 0
+    # Without --journal, the one of the history's folder.
+    Path("history").mkdir(exist_ok=True)
+    journal.rename("history/journal.sqlite")
+    assert "Decisions of the loop" in run("history --history history --last 1")[1]
+    assert run("history --journal missing.sqlite")[0] == 1

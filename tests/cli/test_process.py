@@ -251,9 +251,9 @@ def test_a_terminal_without_unicode_still_gets_its_answer(encoding):
 
 ALL_PLANS = """
 from penstock.cli.main import main
-from penstock.schedulers import registered
+from penstock.schedulers import SCHEDULERS
 
-for name in registered():
+for name in SCHEDULERS.names():
     try:
         main(["plan", "-e", "linear", "-c", "nasiri-small", "-s", name, "-o", name + ".json"])
     except SystemExit as left:

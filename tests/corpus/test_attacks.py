@@ -9,7 +9,7 @@ import pytest
 from tests.builders import cluster, place, profile, topology
 
 from penstock import app
-from penstock.cli.output import say
+from penstock.cli.output import say, write_json
 from penstock.files.simulation_file import json_value
 from penstock.files.store import save
 from penstock.model.cluster import MachineType
@@ -33,6 +33,15 @@ def test_a_name_does_not_steer_the_terminal(run, command):
     assert "\\x" in err
 
 
+def test_a_name_in_json_does_not_steer_the_terminal(run):
+    write_json({"a\x9b31m": "\x7f"})
+    _, out, _ = run("validate", "\x9b31m", "--json")
+    assert not {char for char in out if not char.isprintable()} - {"\n"}
+    first, _, rest = out.partition("\n}\n")
+    assert json.loads(first + "}") == {"a\x9b31m": "\x7f"}
+    assert "\x9b31m" in json.loads(rest)["findings"][0]["file"]
+
+
 def test_line_breaks_and_tabs_of_ours_stay(capsys):
     say("one\n\ttwo →")
     assert capsys.readouterr().err == "one\n\ttwo →\n"
@@ -43,6 +52,13 @@ def test_a_name_too_long_for_the_file_system_is_only_not_found(run, verb):
     code, _, err = run(verb, "x" * 5000)
     assert code in (1, 2)
     assert "bug" not in err
+
+
+@pytest.mark.parametrize("command", ["profile", "store list", "examples --copy-to"])
+@pytest.mark.slow
+def test_a_folder_of_such_a_name_is_refused_as_the_system_refuses_it(run, command):
+    code, _, err = run(*command.split(), "x" * 300)
+    assert (code, "bug" in err) == (1, False)
 
 
 def test_advice_without_a_bound_is_json(run):
@@ -124,3 +140,11 @@ def test_next_to_nothing_in_a_queue_is_nothing_in_a_file():
 def test_more_than_can_be_made_is_refused_before_it_is_begun(run, size):
     code, _, err = run("generate", "--out", "made", *size.split())
     assert (code, "at most 100,000 components in all" in err) == (1, True), err
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("asked", ["--offered 1e308", "--load 1e300", "--duration 1e308"])
+def test_a_load_that_means_nothing_is_refused_before_it_is_estimated(run, asked):
+    run("plan", "linear", "-s", "default", "-o", "plan.json")
+    code, _, err = run("simulate", "plan.json", *asked.split())
+    assert (code, "must be at most 1e+15" in err) == (1, True)

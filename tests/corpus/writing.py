@@ -59,7 +59,8 @@ def _binary() -> Iterator[Broken]:
     yield broken("Latin-1", "topology", "a: 1\nb: café\n".encode("latin-1"), 2, "", "0xe9")
     yield broken("a NUL", "topology", whole.replace("lines", "li\0nes", 1), 12, "", "NUL character")
     yield broken("a bell", "cluster", "name: a\nb: \x07\n", 2, "", "character #x07 is not allowed")
-    yield broken("half a surrogate", "plan", '{"format": "\\ud800"}', 1, "format", "no format")
+    half = '{\n "format": "\\ud83d\\ude00 \\\\ud800",\n "a": "\\udc00"}'
+    yield broken("half a surrogate", "plan", half, 3, "", "half a character (\\udc00)")
 
 
 def _other_shapes() -> Iterator[Broken]:

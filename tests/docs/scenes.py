@@ -143,11 +143,13 @@ def wordcount(run: Run) -> None:
 
 
 def rehearsal(run: Run) -> None:
-    """Two hours of a load, and watch rules."""
+    """Two hours of a load, watch rules, and the journal of a rehearsal."""
     rates = 100 + 20 * np.sin(np.arange(24) / 4)
     lines = [f"{300 * i},{rate:.1f}" for i, rate in enumerate(rates)]
     Path("load.csv").write_text("\n".join(["second,events_per_s", *lines]) + "\n")
     Path("watch.yaml").write_text("format: penstock/watch\nversion: 1\nmost_machines: 100\n")
+    run("rehearse load.csv -c nasiri-testbed --policy static --days 0.05 --out earlier")
+    shutil.copy(next(Path("earlier/journals").iterdir()), "journal.sqlite")
 
 
 def storm(run: Run) -> None:

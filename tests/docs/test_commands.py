@@ -30,7 +30,7 @@ IN_ORDER = ("docs/quick-start.md",)
 #: The folder a command is run in: the first pattern that is found in its line; else "clicks".
 SCENES = (
     (r"^penstock store ", "stored"),
-    (r"penstock rehearse", "rehearsal"),
+    (r"penstock rehearse|history --journal", "rehearsal"),
     (r"run/telemetry", "after_a_run"),
     (r"import flux", "flux"),
     (r"import (storm-yaml|production)", "clicks"),
@@ -58,6 +58,7 @@ SHORTER = (
 )
 _HERE = "tests/docs/test_storm_lab.py"
 _FUZZ = "tests/penstock_bench/benchmarks/test_fuzz.py"
+_SPEED = "tests/penstock_bench/benchmarks/test_pipeline_speed.py"
 _LAB_TEST = "tests/cli/test_run.py::test_a_lab_comes_up_is_shown_and_goes_down"
 _SWEEP_TEST = (
     "tests/app/test_sweeps.py::"
@@ -81,6 +82,7 @@ ELSEWHERE = (
         f"{_FUZZ}::test_a_follower_killed_at_random_moments_loses_nothing",
     ),
     (r"^penstock bench fuzz", f"{_FUZZ}::test_dozens_of_fuzzed_commands_end_as_they_should"),
+    (r"^penstock bench pipeline", f"{_SPEED}::test_a_part_of_the_suite_runs_as_a_command"),
     (r"^penstock run .*(spark://|lab status)", _UNDER_A_PLAN),
     (r"lab (submit|feed|end)|lab \w+ --engine storm", f"{_HERE}::test_the_storm_lab_does_as_shown"),
     (r"^penstock lab (up|status|down)", _LAB_TEST),

@@ -53,4 +53,4 @@ def module_of(page: str) -> str:
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)
 def test_a_notebook_prints_what_it_shows(path):
     notebook = json.loads(path.read_text(encoding="utf-8"))
-    assert script("tutorials").notebook_with_outputs(notebook) == notebook
+    assert script("documentation/tutorials").notebook_with_outputs(notebook) == notebook

@@ -10,7 +10,7 @@ from tests.docs.commands import ROOT, TUTORIALS, Command, arguments_of
 from tests.docs.conftest import run_here
 from tests.scripts.scripts import script
 
-steps = script("tutorials").steps
+steps = script("documentation/tutorials").steps
 #: A run long enough to have costs, and no longer.
 SHORTER = ((r"--seconds 60 --out run", "--batches 12 --rows 4000 --out run"),)
 

@@ -11,9 +11,10 @@ import pytest
 from tests.engines.toy_engine import ToyEngine, toy_cluster
 
 import penstock
+from penstock import registry as registries
 from penstock.engines import registry
 from penstock.engines.base import Ability, Capabilities, Engine
-from penstock.errors import ForeignEngineError, PenstockError, UnknownNameError, UsageError
+from penstock.errors import ForeignCodeError, PenstockError, UnknownNameError, UsageError
 from penstock.files.store import load, save
 from penstock.model.profile import Cost, Profile
 from penstock_bench.synthetic import Noise, Recording, write_json_lines
@@ -47,10 +48,10 @@ def installed(monkeypatch):
     monkeypatch.setitem(sys.modules, "somebodys_engine", module)
 
     def install(**values: str) -> None:
-        group = registry.ENTRY_POINT_GROUP
+        group = registry.ENGINES.group
         entries = [EntryPoint(n, f"somebodys_engine:{v}", group) for n, v in values.items()]
         monkeypatch.setattr(
-            registry, "entry_points", lambda group: entries if group == entries[0].group else []
+            registries, "entry_points", lambda group: entries if group == entries[0].group else []
         )
 
     return install
@@ -69,11 +70,11 @@ def toy(installed, run, tmp_path):
 
 
 def test_built_in_engines_are_there_and_say_what_they_are():
-    engines = registry.registered()
+    engines = registry.ENGINES.registered()
     assert {"storm", "spark"} <= engines.keys()
     for entry in engines.values():
         assert entry.origin == "built in"
-        assert entry.engine.name == entry.name
+        assert entry.kind.name == entry.name
 
 
 def test_a_misspelt_name_gets_the_one_that_was_meant():
@@ -90,13 +91,13 @@ def test_an_option_that_an_engine_does_not_have_is_refused_with_those_it_has():
 def test_an_installed_engine_is_usable(installed):
     installed(toy="ToyEngine")
     assert registry.create("toy", {"folder": "x"}) == ToyEngine("x")
-    assert registry.registered()["toy"].origin == "somebodys_engine:ToyEngine"
+    assert registry.ENGINES.registered()["toy"].origin == "somebodys_engine:ToyEngine"
     assert "toy" in registry.names()
 
 
 def test_one_that_cannot_be_imported_is_reported_and_the_others_work(installed):
     installed(missing="Nothing", toy="ToyEngine")
-    assert "cannot be loaded" in registry.registered()["missing"].problem
+    assert "cannot be loaded" in registry.ENGINES.registered()["missing"].problem
     assert registry.get("toy") is ToyEngine
     with pytest.raises(PenstockError, match=r'engine "missing" of .* cannot be loaded'):
         registry.get("missing")
@@ -111,12 +112,12 @@ def test_one_that_is_no_engine_says_what_it_lacks(installed, value, missing):
 
 def test_a_built_in_name_cannot_be_taken(installed):
     installed(storm="ToyEngine")
-    assert registry.registered()["storm"].origin == "built in"
+    assert registry.ENGINES.registered()["storm"].origin == "built in"
 
 
 def test_what_fails_in_an_installed_engine_is_told_as_its_packages_fault(installed, run):
     installed(broken="Broken")
-    with pytest.raises(ForeignEngineError, match=r"of package somebodys_engine:Broken failed"):
+    with pytest.raises(ForeignCodeError, match=r"of package somebodys_engine:Broken failed"):
         penstock.snapshot(penstock.engine("broken"))
     code, _, err = run("import broken --out live")
     assert code == 1

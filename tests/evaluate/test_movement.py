@@ -62,6 +62,7 @@ def test_streams_of_one_machine_share_its_points(seed):
         assert kept <= float(mu**2 @ z) + 1e-9
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_no_placement_carries_more_than_the_bound(seed):

@@ -89,6 +89,20 @@ def test_a_document_of_very_many_values_has_no_lines_but_is_read():
     assert document.line((5,)) is None
 
 
+def test_whole_pairs_and_what_only_looks_like_half_of_one_are_text():
+    text = r'{"a": "\ud83d\ude00", "b": "\\ud800", "\u00e9": 1}'
+    assert parse_json(text, "f").value == {"a": "😀", "b": r"\ud800", "é": 1}
+
+
+@pytest.mark.parametrize(
+    "half", [r"\ud800", r"\udc00", r"\ud800\ud800", r"\uDC00\uD800", r"\\\ud83d"]
+)
+def test_half_a_character_is_refused_in_keys_and_values(half):
+    for text in (f'{{"a":\n"{half}"}}', f'{{"a": 1,\n"{half}": 2}}'):
+        with pytest.raises(InputError, match=r"f:2: not JSON: half a character"):
+            parse_json(text, "f")
+
+
 def test_the_suffix_tells_json_from_yaml_in_any_case(tmp_path):
     (tmp_path / "A.JSON").write_text('{"a": "\\u00e9"}', encoding="utf-8")
     assert read_document(tmp_path / "A.JSON").value == {"a": "é"}

@@ -79,6 +79,12 @@ def test_of_two_lines_for_one_time_the_later_counts(tmp_path):
         (("0,5",), "fewer than two"),
         (("0,5", "1,6", "2,7", "3.5,8"), "even distances"),
         (("0,0", "1,0"), "above zero"),
+        (("0,5", "1,6", "2,7", "1000000000,8"), "covers 1,000,000,000 steps of 1 s; at most"),
+        (("0,5", "5e-324,6"), "even distances"),
+        (("0,5", "1e300,6"), "a time and a rate"),
+        (("0,5", "1,1e300"), "a time and a rate"),
+        (("t,rate_per_0s", "0,5", "1,6"), "no rate is counted in such a time"),
+        (("t,rate_per_" + "9" * 5000 + "s", "0,5", "1,6"), "no rate is counted in such a time"),
     ],
 )
 def test_what_is_no_load_is_said_with_its_line(tmp_path, lines, words):

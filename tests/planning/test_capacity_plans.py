@@ -15,7 +15,10 @@ PLANNER = CapacityPlanner(PROBLEM)
 ALL = np.ones(30, dtype=np.bool_)
 
 
-@pytest.mark.parametrize("part", [0.15, 0.4, 0.8])
+@pytest.mark.parametrize(
+    "part",
+    [pytest.param(0.15, marks=pytest.mark.slow), 0.4, pytest.param(0.8, marks=pytest.mark.slow)],
+)
 def test_a_rate_is_carried_by_nearly_the_least(part):
     rate = part * PLANNER.bound_per_s
     made = PLANNER.carrying(rate, ALL)
@@ -24,11 +27,13 @@ def test_a_rate_is_carried_by_nearly_the_least(part):
     assert made.gap == pytest.approx(made.machines / made.at_least - 1)
 
 
+@pytest.mark.slow
 def test_more_than_the_cluster_carries_gets_what_it_carries():
     made = PLANNER.carrying(3 * PLANNER.bound_per_s, ALL)
     assert made.carries_per_s == pytest.approx(PLANNER.bound_per_s, rel=0.01)
 
 
+@pytest.mark.slow
 def test_the_least_never_exceeds_what_a_plan_uses():
     for part in np.linspace(0.1, 0.9, 9):
         rate = part * PLANNER.bound_per_s
@@ -41,6 +46,7 @@ def test_what_runs_already_stays():
     assert PLANNER.moves(first.placement, again.placement) == 0
 
 
+@pytest.mark.slow
 def test_lost_machines_are_not_planned_for():
     alive = ALL.copy()
     alive[[0, 3, 12]] = False
@@ -62,6 +68,7 @@ def test_what_ran_on_a_lost_machine_goes_to_an_idle_one():
     np.testing.assert_array_equal(mended.machine[stays], made.placement.machine[stays])
 
 
+@pytest.mark.slow
 def test_without_an_idle_machine_it_goes_where_most_is_left():
     made = PLANNER.carrying(PLANNER.bound_per_s, ALL)
     alive = ALL.copy()
@@ -71,6 +78,7 @@ def test_without_an_idle_machine_it_goes_where_most_is_left():
     assert 0.8 < PLANNER.carries_per_s(mended) / made.carries_per_s < 1.0
 
 
+@pytest.mark.slow
 def test_so_many_machines_carry_what_they_can():
     made = PLANNER.on_machines(12, ALL)
     assert made.machines <= 12

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from penstock import app
 from penstock.app import reports
+from penstock.app.report_options import ReportOptions
 from penstock.files.document import document_of
 from penstock.files.simulation_file import Simulation, simulation_from
 from penstock.model.plan import Plan
@@ -103,7 +104,7 @@ def simulation() -> Simulation:
 def small_facts() -> PlanReport:
     """Linear on the testbed by hetero, before by default, compared, with a simulation."""
     problem = app.problem("linear", "nasiri-testbed")
-    wanted = reports.ReportOptions(
+    wanted = ReportOptions(
         schedulers=("default", "hetero"),
         seeds=2,
         before=_plan(problem, "default"),

@@ -16,13 +16,14 @@ from tests.report.reports import HOSTILE_NAMES, hostile_problem, small_report
 
 from penstock import app
 from penstock.app import reports
+from penstock.app.report_options import ReportOptions
 from penstock.report.page.html import to_html
 from penstock.report.plan_report import plan_report_page
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 SIZES = {"phone": (360, 740), "desk": (1280, 800)}
 
@@ -78,7 +79,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A report with every section, of a thousand machines, with hostile names; the papers' page."""
     pytest.importorskip("matplotlib")
     folder = tmp_path_factory.mktemp("reports")
-    quick = reports.ReportOptions(schedulers=("default", "hetero"), seeds=1, simulate=False)
+    quick = ReportOptions(schedulers=("default", "hetero"), seeds=1, simulate=False)
     many = app.problem("diamond", _thousand_machines())
     found = {
         "every section": small_report(),

@@ -9,6 +9,7 @@ import pytest
 from tests.builders import cluster, place, profile, topology
 
 from penstock.app import reports
+from penstock.app.report_options import ReportOptions
 from penstock.model.plan import Plan
 from penstock.model.problem import build
 from penstock.planning.machine_use import machine_size
@@ -116,7 +117,7 @@ def test_the_size_of_a_machine_in_words():
 def test_a_report_lists_machines_in_use_and_folds_the_others():
     problem = build(topology("a>b"), cluster(M1=9), profile(a=1.0, b=1.0))
     plan = Plan(problem, place(problem, "a M1-1", "b M1-2"), "hand")
-    found = reports.report_on_plan(plan, reports.ReportOptions(schedulers=(), simulate=False))
+    found = reports.report_on_plan(plan, ReportOptions(schedulers=(), simulate=False))
     section = machines_section(found)
     told = [paragraph_words(block) for block in section.blocks if isinstance(block, Paragraph)]
     assert told == ["7 machines idle: M1-3 to M1-9."]

@@ -10,6 +10,7 @@ from html.parser import HTMLParser
 import pytest
 
 from penstock.errors import InputError
+from penstock.planning import numbers
 from penstock.report.page import (
     Column,
     Document,
@@ -227,6 +228,10 @@ def test_a_row_with_a_cell_too_many_is_refused() -> None:
 )
 def test_numbers_read_well(value: float, unit: str, words: str) -> None:
     assert amount(value, unit) == words
+
+
+def test_next_to_nothing_below_zero_has_no_sign() -> None:
+    assert (amount(-0.0004, "%", digits=1), numbers.percent(-0.0004)) == ("0.0", "0.0 %")
 
 
 def test_sources_of_a_page_are_those_of_its_numbers() -> None:

@@ -14,7 +14,8 @@ from tests.builders import cluster, place, profile, topology
 from tests.report.reports import hostile_problem, small_facts, small_report
 
 from penstock import app
-from penstock.app import reports
+from penstock.app import report_simulations, reports
+from penstock.app.report_options import ReportOptions
 from penstock.evaluate.assess import assess
 from penstock.evaluate.bound import upper_bound
 from penstock.evaluate.capacity import capacity
@@ -31,7 +32,7 @@ from penstock.report.pages.simulation import recorded
 from penstock.report.plan_report import Rival, plan_report_page
 from penstock.simulate.scenario import Down, Replace, Scenario, Slow
 
-QUICK = reports.ReportOptions(schedulers=("default",), seeds=1, simulate=False)
+QUICK = ReportOptions(schedulers=("default",), seeds=1, simulate=False)
 
 
 def section(page: Document, title: str):
@@ -301,11 +302,11 @@ def test_every_scheduler_that_carries_more_is_compared():
 
 def test_a_plan_too_fast_to_be_simulated_here_says_whose_and_has_no_curve(monkeypatch):
     """100 points at 1e-7 a tuple: 1e9 tuples/s; a second at six loads would take an hour."""
-    monkeypatch.setattr(reports, "load_curve", lambda *_, **__: pytest.fail("simulated"))
+    monkeypatch.setattr(report_simulations, "load_curve", lambda *_, **__: pytest.fail("simulated"))
     problem = build_problem(topology("a"), cluster(M1=1), profile(a=1e-7))
     told = app.plan(problem, "hetero").plan
     assert told is not None
-    found = reports.report_on_plan(told, reports.ReportOptions(schedulers=()))
+    found = reports.report_on_plan(told, ReportOptions(schedulers=()))
     assert found.simulation is None
     assert found.load_curve is None
     assert [text for text in found.remarks if text.startswith("the plan of hetero is not simul")]
@@ -324,6 +325,7 @@ def test_a_plan_that_breaks_limits_is_not_one_that_carries_more():
     assert "default" not in [rival.name for rival in found.rivals]
 
 
+@pytest.mark.slow
 def test_counts_that_a_scheduler_was_lent_do_not_bind_the_others():
     """default only places; hetero's counts are no wish of anybody, others may choose their own."""
     problem = app.problem("linear", "nasiri-small")

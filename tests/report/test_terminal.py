@@ -104,3 +104,12 @@ def test_fields_notes_and_titles_are_lines_of_words():
 )
 def test_numbers_show_sign_interval_and_digits(number, text):
     assert to_text(_page(paragraph(number))) == f"{text}\n"
+
+
+def test_names_from_telemetry_are_shown_and_not_obeyed():
+    named = Table("of \x1b[2J", (Column("a\x00"),), (("\x9b31m",), ("fine\tline",)))
+    page = Document("\x07title", (Section("\x1b]0;", (named, Note("\x08x"), paragraph("\x7f"))),))
+    text = to_text(page)
+    assert not {char for char in text if not char.isprintable()} - {"\n"}
+    for seen in ("\\x1b[2J", "a\\x00", "\\x9b31m", "\\x07title", "\\x1b]0;", "\\x08x", "\\x7f"):
+        assert seen in text

@@ -12,11 +12,12 @@ import pytest
 from tests.builders import nasiri
 
 import penstock
+from penstock import registry
 from penstock.cli.main import main
-from penstock.errors import ForeignSchedulerError
+from penstock.errors import ForeignCodeError
 from penstock.model.outcome import Outcome
 from penstock.model.placement import Placement
-from penstock.schedulers import ENTRY_POINT_GROUP, Looks, registry
+from penstock.schedulers import SCHEDULERS, Looks
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,9 @@ def acme(monkeypatch):
     module = ModuleType("acme")
     module.Acme = Acme
     monkeypatch.setitem(sys.modules, "acme", module)
-    entry = EntryPoint("acme", "acme:Acme", ENTRY_POINT_GROUP)._for(AcmeDistribution())
-    monkeypatch.setattr(registry, "entry_points", lambda group: [entry])
+    entry = EntryPoint("acme", "acme:Acme", SCHEDULERS.group)._for(AcmeDistribution())
+    installed = {SCHEDULERS.group: [entry]}
+    monkeypatch.setattr(registry, "entry_points", lambda group: installed.get(group, []))
     return lambda answer: monkeypatch.setattr(Acme, "answer", answer)
 
 
@@ -68,7 +70,7 @@ WRONG = {
 def test_the_package_is_named_with_what_went_wrong(acme, case):
     answer, message = WRONG[case]
     acme(answer)
-    with pytest.raises(ForeignSchedulerError) as failed:
+    with pytest.raises(ForeignCodeError) as failed:
         penstock.plan(nasiri("linear", (2, 2, 2)), "acme")
     assert 'scheduler "acme" of package acme-schedulers failed: ' in str(failed.value)
     assert message in str(failed.value)

@@ -1,6 +1,7 @@
 """A few changes to a plan that exists: a lost machine, within an allowance."""
 
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from tests.builders import cluster, nasiri, place, profile, solve, topology
 from penstock.evaluate.capacity import capacity
 from penstock.evaluate.limits import violations
 from penstock.evaluate.terms import changes_between, held_table
+from penstock.model.cluster import MachineType
 from penstock.model.problem import build
 from penstock.model.terms import Held, Least, Terms
 from penstock.planning.contingencies.same_counts import contingencies_same_counts
@@ -33,6 +35,18 @@ def test_the_scale_it_works_with_is_the_cost_models():
     search, best, after = regrouped(problem, placement, 4)
     assert search.start.scale == pytest.approx(capacity(problem, placement).scale)
     assert best.scale == pytest.approx(capacity(problem, placement_of(problem, after)).scale)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_no_tuples_cost_nothing_on_a_type_of_which_no_cost_is_known():
+    """b gets no tuples; M2 has no machines and no costs."""
+    graph = topology("a>b", streams={"a>b": {"selectivity": 0.0}})
+    machines = cluster(M1=2)
+    types = (*machines.types, MachineType("M2", core_points=50.0))
+    problem = build(graph, replace(machines, types=types), profile(a=1.0, b=1.0, on=("M1",)))
+    # a 1.0 on its own M1 of 100 points.
+    _, best, _ = regrouped(problem, place(problem, "a M1-1", "b M1-2"), 0)
+    assert best.scale == pytest.approx(100.0)
 
 
 def test_one_change_splits_the_component_that_limits():

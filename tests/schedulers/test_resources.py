@@ -8,10 +8,10 @@ from tests.builders import build, cluster, machine_names, profile, topology
 import penstock
 from penstock.evaluate.limits import violations
 from penstock.model.resources import ResourceKind
-from penstock.schedulers import registered
+from penstock.schedulers import SCHEDULERS
 from penstock_bench.contract.problems import gpu_requests, gpus, gpus_on_many_cores
 
-RESPECTING = [name for name, entry in registered().items() if entry.scheduler.looks.memory]
+RESPECTING = [name for name, kind in SCHEDULERS.usable().items() if kind.looks.memory]
 ASKED_FOR_ONLY = [name for name in RESPECTING if name in ("rstorm", "tsstream", "penstock")]
 
 

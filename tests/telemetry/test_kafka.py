@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from tests.kafka_broker import PASSWORD, Broker, broker_jars
 
+from penstock.app.telemetry import TelemetrySelection
 from penstock.errors import InputError
 from penstock.telemetry.kafka import KafkaTopic, client_properties
 
@@ -71,6 +72,11 @@ def test_wrong_lines_are_named_by_number_and_no_value_is_shown(tmp_path: Path) -
 def test_a_topic_shows_no_password() -> None:
     topic = KafkaTopic.at("kafka://b:9092/t", {"sasl.jaas.config": "secret-7"})
     assert "secret" not in repr(topic)
+
+
+def test_a_topic_among_folders_of_telemetry_is_known_before_spark_starts() -> None:
+    assert TelemetrySelection(("/a", "kafka://b:9092/t")).topic == "kafka://b:9092/t"
+    assert TelemetrySelection(("/a", "hdfs://n/t")).topic is None
 
 
 def test_client_properties_go_with_a_topic_only(run: Run, tmp_path: Path) -> None:

@@ -63,5 +63,5 @@ def test_the_history_shows_what_it_can_beside_an_odd_commit(tmp_path: Path) -> N
     entries, findings = read_history(tmp_path)
     assert entries == []
     assert ["is cut or broken" in str(finding) for finding in findings] == [True]
-    path.write_bytes(changed(parts={}, facts={"unmeasured": [1]}))
+    path.write_bytes(changed(number=1, parts={}, facts={"unmeasured": [1]}))
     assert read_history(tmp_path) == ([], [])

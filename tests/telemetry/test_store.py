@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from penstock.app.stores import compact_store, expire_store
 from penstock.errors import InputError
 from penstock.telemetry.cost_fits import rates_view
 from penstock.telemetry.intake import Intake
+from penstock.telemetry.manifest import manifest_name
 from penstock.telemetry.schemas import DRIFT, QUARANTINE, SAMPLES, UTILISATION
 from penstock.telemetry.slots.files import StoreFiles
 from penstock.telemetry.slots.take_in import TakeIn, TaskReport
@@ -91,6 +94,16 @@ def test_a_broken_manifest_can_be_deleted_by_hand(store: Store) -> None:
     assert store.manifest().facts == {"seen": 1}
     assert store.commit(store.manifest().with_facts(seen=9)).number == 3
     assert store.manifest().facts == {"seen": 9}
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, Path.mkdir])
+def test_what_only_has_the_name_of_a_commit_is_refused_before_java_waits_at_it(
+    store: Store, make: Callable[[Path], None]
+) -> None:
+    store.commit(store.manifest())
+    make(Path(store.root) / manifest_name(2))
+    with pytest.raises(InputError, match=r"00000002\.json"):
+        store.manifest()
 
 
 def test_a_second_writer_is_refused_and_changes_nothing(store: Store) -> None:

@@ -106,6 +106,7 @@ def test_where_and_as_what_it_cannot_be_written_is_said(root, tmp_path):
         export_table(root, "samples", tmp_path / "nowhere" / "s.csv")
 
 
+@pytest.mark.slow
 def test_ten_times_the_table_takes_the_same_memory(tmp_path):
     def peak(hours: int) -> int:
         root = tmp_path / str(hours)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from penstock.app.clusters import look, session, silent
-from penstock.app.histories import history_folder
+from penstock.app.history_folder import history_folder
 from penstock.change.guard import stale
 from penstock.change.history import Receipt
 from penstock.engines.base import Ability, Engine, PublishOrder, Say, Session

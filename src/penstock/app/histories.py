@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from penstock.app.clusters import silent, types_of_hosts
+from penstock.app.history_folder import history_folder
+from penstock.app.journal import JOURNAL
+from penstock.app.journal_reader import journal_rows
 from penstock.app.telemetry import SparkOptions, TelemetrySelection, require_lines, take_in
 from penstock.change.history import Entry, MeasuredOutcome
 from penstock.engines.base import Say
@@ -25,8 +27,6 @@ from penstock.telemetry.writer_lock import writing_to
 if TYPE_CHECKING:
     from penstock.telemetry.pipeline import Pipeline
 
-#: Names the folder where no option does.
-VARIABLE = "PENSTOCK_HISTORY"
 LAST = "last"
 
 
@@ -65,20 +65,23 @@ class PlanHistory:
         return matching[0]
 
 
-def history_folder(folder: Path | None = None, environ: Mapping[str, str] = os.environ) -> Path:
-    """The history's folder: as given, as the environment says, or below the user's data."""
-    if folder is not None:
-        return folder
-    if named := environ.get(VARIABLE):
-        return Path(named)
-    data = environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
-    return Path(data) / "penstock" / "history"
-
-
 def history(folder: Path | None = None) -> PlanHistory:
     """The plans that were applied: what was predicted and what was measured."""
     entries, findings = read_history(history_folder(folder))
     return PlanHistory(tuple(entries), tuple(findings))
+
+
+#: A journal as it says itself, the oldest row first.
+JournalRows = list[dict[str, Any]]
+
+
+def loop_journal(journal: Path | None, folder: Path | None = None) -> JournalRows | None:
+    """A journal of the loop: as given, else the history's; ``None`` where there is none."""
+    if journal is None:
+        journal = history_folder(folder) / JOURNAL
+        if not journal.exists():
+            return None
+    return journal_rows(journal)
 
 
 def measure_history(

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock.app.clusters import silent, snapshot, types_of_hosts
-from penstock.app.histories import history_folder, look_back, measuring
+from penstock.app.histories import look_back, measuring
+from penstock.app.history_folder import history_folder
 from penstock.app.store_upkeep import upkeep_of
 from penstock.app.telemetry import SparkOptions, TelemetrySelection, choose, take_in
 from penstock.engines.base import Engine, Say
 from penstock.engines.spark.kafka_connector import with_connector
-from penstock.engines.spark.session import spark_session
+from penstock.engines.spark.session import say_ui_address, spark_session
 from penstock.errors import Finding, InputError, UnknownNameError
 from penstock.model.profile import Profile
 from penstock.model.snapshot import Snapshot
@@ -26,7 +27,10 @@ if TYPE_CHECKING:
     from penstock.telemetry.findings import Measurement
     from penstock.telemetry.pipeline import Pipeline
     from penstock.telemetry.source import RecordSource, SourceFormat
+    from penstock.telemetry.step_watch import StepState
 
+#: Told while a step runs how far it is.
+StepTold = Callable[["StepState"], None]
 #: In place of a profile's name: measured now, from the cluster's telemetry.
 LIVE = "live"
 #: Read whole by Python; everything else streams through Spark.
@@ -59,12 +63,16 @@ class MeasuringOptions:
 
 
 def measure(
-    source: str, options: MeasuringOptions | None = None, *, say: Say = silent
+    source: str,
+    options: MeasuringOptions | None = None,
+    *,
+    say: Say = silent,
+    step_told: StepTold | None = None,
 ) -> Measurement:
     """Fit a profile to all telemetry of a folder, file or address; needs Spark."""
     chosen = options or MeasuringOptions()
     upkeep = upkeep_of(chosen.store, chosen.keep_s, chosen.keep_raw_s, say)
-    with _pipeline(chosen, say, source=source) as pipeline:
+    with _pipeline(chosen, say, source=source, step_told=step_told) as pipeline:
         _take_in(pipeline, source, chosen)
         measured = pipeline.measure(chosen.baseline, chosen.name)
         upkeep()
@@ -79,6 +87,7 @@ def follow(
     on_refresh: Callable[[Measurement], None],
     every_s: float = 10.0,
     say: Say = silent,
+    step_told: StepTold | None = None,
 ) -> Measurement | None:
     """Measure anew whenever telemetry has come in, until told to stop.
 
@@ -94,7 +103,7 @@ def follow(
 
     if options.store is None:
         say("without --store the tables are gone when this ends; the profile stays (--out)")
-    with _pipeline(options, say, source=source) as pipeline:
+    with _pipeline(options, say, source=source, step_told=step_told) as pipeline:
         records = _opened(pipeline, source, options)
         say("following; Ctrl-C ends it after the current batch")
         pipeline.follow(
@@ -116,6 +125,7 @@ def measure_running(
     *,
     history: Path | None = None,
     say: Say = silent,
+    step_told: StepTold | None = None,
 ) -> Measurement:
     """Fit a profile to the telemetry of a running cluster, and measure the plans applied to it."""
     taken = snapshot(target, say)
@@ -123,8 +133,11 @@ def measure_running(
         raise InputError("no topology runs on this cluster")
     chosen = replace(options or MeasuringOptions(), machine_types=types_of_hosts(taken.cluster))
     folder = history_folder(history)
-    with _pipeline(chosen, say, types_win=True, within=measuring(folder)) as pipeline:
-        take_in(pipeline, selection.folders)
+    with _pipeline(
+        chosen, say, source=selection.topic, types_win=True, within=measuring(folder),
+        step_told=step_told,
+    ) as pipeline:  # fmt: skip
+        take_in(pipeline, selection.folders, chosen.kafka_client)
         choose(pipeline, taken, selection, say)
         measured = pipeline.measure(chosen.baseline, chosen.name)
         look_back(pipeline, folder, say)
@@ -143,7 +156,9 @@ def live_profile(
     def measured_now(taken: Snapshot) -> Profile:
         say("starting Spark to measure what tuples cost")
         options = MeasuringOptions(LIVE, machine_types=types_of_hosts(taken.cluster))
-        with _pipeline(options, silent, progress=say, types_win=True) as pipeline:
+        with _pipeline(
+            options, silent, source=selection.topic, progress=say, types_win=True
+        ) as pipeline:
             take_in(pipeline, selection.folders)
             choose(pipeline, taken, selection, say)
             measured = pipeline.measure(name=LIVE)
@@ -162,6 +177,7 @@ def _pipeline(
     progress: Say | None = None,
     types_win: bool = False,
     within: AbstractContextManager[None] | None = None,
+    step_told: StepTold | None = None,
 ) -> Iterator[Pipeline]:
     """The pipeline on a Spark of its own; whoever else writes to its folders is found out first."""
     spark = options.spark
@@ -174,6 +190,7 @@ def _pipeline(
         session = stack.enter_context(
             spark_session(spark.master, driver_memory=spark.driver_memory, config=config)
         )
+        say_ui_address(session, say)
         from penstock.telemetry.pipeline import Pipeline
         from penstock.telemetry.settings import Settings
         from penstock.telemetry.store import Store
@@ -186,6 +203,7 @@ def _pipeline(
             progress=progress or say,
             extrapolate=options.extrapolate,
             types_win=types_win,
+            step_told=step_told,
         )
 
 

@@ -10,8 +10,7 @@ from penstock.model.plan import Scalar
 from penstock.model.problem import Problem
 from penstock.planning import compare as comparing
 from penstock.planning import solve as solving
-from penstock.planning.counts import DEFAULT_COUNTS_FROM
-from penstock.planning.solve import DEFAULT_SCHEDULER
+from penstock.planning.defaults import DEFAULT_COUNTS_FROM, DEFAULT_SCHEDULER
 from penstock.schedulers.base import MOST_KINDS, Budget
 
 #: What happens when a machine is lost is worked out unasked up to this many machines.

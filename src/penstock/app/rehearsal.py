@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +13,17 @@ import numpy as np
 
 from penstock import __version__
 from penstock.app.inputs import Source
+from penstock.app.journal import Journal
 from penstock.app.rehearsal_store import RehearsalStore
-from penstock.control.decision import Decision
-from penstock.control.observation import Observation
 from penstock.control.policies import registry
 from penstock.control.recorded_load import RecordedLoad
 from penstock.control.rehearsal import RehearsalResult, RehearsalSetting
 from penstock.control.rehearsal import rehearse as rehearse_once
-from penstock.control.rehearsed_engine import FaultPlan
+from penstock.control.rehearsed_engine import FaultPlan, SlowPlan
 from penstock.control.scores import RegretParts, RehearsalSeries, Score
-from penstock.errors import Finding, InputError
+from penstock.engines.spark.session import spark_session
+from penstock.engines.spark.sweep_job import Finished, run_tasks
+from penstock.errors import Finding, InputError, PenstockError
 from penstock.files.cluster_file import cluster_to_dict
 from penstock.files.load_file import read_load
 from penstock.files.profile_file import profile_to_dict
@@ -40,18 +41,22 @@ from penstock.simulate.interval import EnginePauses
 FINE_OVER_TARGET = 0.01
 #: Our own policy is rehearsed under the rules; the peers bring a tempo of their own.
 _UNDER_RULES = frozenset({"penstock"})
+#: Takes the key of a cell, what is kept of it, and its journal.
+Keep = Callable[[str, dict[str, Any], bytes], None]
 
 
 @dataclass(frozen=True)
 class RehearsalOptions:
     """What is rehearsed beside the loads."""
 
-    policies: tuple[str, ...] = ("penstock", "static", "hpa", "ds2", "dhalion", "flink")
+    policies: tuple[str, ...] = field(default_factory=lambda: tuple(registry.POLICIES.usable()))
     seeds: int = 1
     #: The highest rate of each load, as a part of what the cluster carries at most.
     highest: float | None = 0.7
     #: A random machine in use is lost every so many seconds, and back after so many.
     faults: FaultPlan | None = None
+    #: A random machine in use runs slowly every so many seconds.
+    slow: SlowPlan | None = None
     #: Medians over so many seconds are the offered rate.
     median_s: float | None = None
     days: float | None = None
@@ -82,13 +87,13 @@ class Rehearsal:
     def best(self) -> str | None:
         """The policy with the fewest machine-hours of those that are rarely over the target."""
         policies = list(dict.fromkeys(row.score.policy for row in self.rows))
-        found = []
-        for policy in policies:
+        ranks = []
+        for place, policy in enumerate(policies):
             mine = [row.score for row in self.rows if row.score.policy == policy]
             worst = max(score.over_target_own for score in mine)
             hours = sum(score.machine_hours for score in mine)
-            found.append((max(worst, FINE_OVER_TARGET), hours, policy))
-        return min(found)[2] if found else None
+            ranks.append((max(worst, FINE_OVER_TARGET), hours, place))
+        return policies[min(ranks)[2]] if ranks else None
 
     @property
     def best_watch(self) -> WatchSetting:
@@ -131,37 +136,117 @@ def rehearse(
     *,
     out: Path | None = None,
     planner: CapacityPlanner | None = None,
+    master: str | None = None,
     progress: Callable[[Score, bool], None] = lambda _score, _was_kept: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> Rehearsal:
-    """Every policy on every load with every seed; what ``out`` has already is not run again."""
+    """Every policy on every load with every seed; what ``out`` has already is not run again.
+
+    With a ``master`` each is a task of Spark, with the same results.
+    """
     options = options or RehearsalOptions()
     planner = planner or CapacityPlanner(problem)
     store = None if out is None else RehearsalStore(out)
-    found = [
+    recorded = [
         one if isinstance(one, RecordedLoad) else recorded_load(one, options, planner.bound_per_s)
         for one in loads
     ]
-    rows: list[RehearsedPolicy] = []
-    for load in found:
-        for name in options.policies:
-            for seed in range(options.seeds):
-                key = _key(problem, load, name, seed, options)
-                kept = store.read(key) if store else None
-                if kept is None:
-                    if stop():
-                        return Rehearsal(problem, options, tuple(rows), was_stopped=True)
-                    kept, journal = _run(load, name, seed, options, planner)
-                    if store:
-                        store.keep(key, kept, journal)
-                    progress(_row(kept).score, False)
-                else:
-                    progress(_row(kept).score, True)
-                rows.append(_row(kept))
-    rehearsal = Rehearsal(problem, options, tuple(rows))
-    if store and rows:
+    cells = [
+        RehearsalCell(load, name, seed, options, planner)
+        for load in recorded
+        for name in options.policies
+        for seed in range(options.seeds)
+    ]
+    finished = {} if store is None else {c.key: row for c in cells if (row := store.read(c.key))}
+    for cell in cells:
+        if cell.key in finished:
+            progress(_row(finished[cell.key]).score, True)
+
+    def keep(key: str, row: dict[str, Any], journal: bytes) -> None:
+        if store:
+            store.keep(key, row, journal)
+        finished[key] = row
+        progress(_row(row).score, False)
+
+    left = [cell for cell in cells if cell.key not in finished]
+    if master is None:
+        was_stopped = _run_here(left, keep, stop)
+    else:
+        was_stopped = _run_on_spark(master, left, keep)
+    rows = tuple(_row(finished[cell.key]) for cell in cells if cell.key in finished)
+    rehearsal = Rehearsal(problem, options, rows, was_stopped)
+    if store and rows and not was_stopped:
         store.write_watch(watch_text(rehearsal.best_watch))
     return rehearsal
+
+
+@dataclass(frozen=True)
+class RehearsalCell:
+    """One policy on one load with one seed, complete: it can be sent anywhere."""
+
+    load: RecordedLoad
+    policy: str
+    seed: int
+    options: RehearsalOptions
+    planner: CapacityPlanner
+
+    @cached_property
+    def key(self) -> str:
+        """What a rehearsal is, as a name: other rules, other machines or another version differ."""
+        problem, load, options = self.planner.problem, self.load, self.options
+        content = {
+            "version": __version__,
+            "topologies": [topology_to_dict(t) for t in problem.topologies],
+            "cluster": cluster_to_dict(problem.cluster),
+            "profile": profile_to_dict(problem.profile) if problem.profile else None,
+            "weighted": problem.weighted,
+            "load": [load.name, load.step_s, hashlib.sha256(load.rate_per_s.tobytes()).hexdigest()],
+            "policy": self.policy,
+            "seed": self.seed,
+            "faults": asdict(options.faults) if options.faults else None,
+            "slow": asdict(options.slow) if options.slow else None,
+            "pauses": asdict(options.pauses),
+            "watch": watch_to_dict(options.watch),
+            "rules_for_all": options.rules_for_all,
+        }
+        return hashlib.sha256(to_json(content).encode()).hexdigest()[:24]
+
+
+def _run_here(cells: Sequence[RehearsalCell], keep: Keep, stop: Callable[[], bool]) -> bool:
+    """Whether it was stopped before the last one."""
+    for cell in cells:
+        if stop():
+            return True
+        keep(cell.key, *_run(cell))
+    return False
+
+
+def _run_on_spark(master: str, cells: Sequence[RehearsalCell], keep: Keep) -> bool:
+    """A task for each; the driver keeps each result as it comes."""
+    if not cells:
+        return False
+    failures: list[str] = []
+
+    def arrived(finished: Finished) -> None:
+        row = finished["row"]
+        if row["error"]:
+            failures.append(row["error"])
+        else:
+            keep(finished["key"], row["kept"], row["journal"])
+
+    try:
+        with spark_session(master, short=True) as spark:
+            run_tasks(spark, [(cell.key, cell) for cell in cells], _task, arrived)
+    except KeyboardInterrupt:
+        return True
+    if failures:
+        raise PenstockError(f"{len(failures)} rehearsals failed, the first with {failures[0]}")
+    return False
+
+
+def _task(cell: RehearsalCell) -> dict[str, Any]:
+    kept, journal = _run(cell)
+    return {"kept": kept, "journal": journal}
 
 
 def watch_text(watch: WatchSetting) -> str:
@@ -169,10 +254,9 @@ def watch_text(watch: WatchSetting) -> str:
     return to_yaml(watch_to_dict(watch))
 
 
-def _run(
-    load: RecordedLoad, name: str, seed: int, options: RehearsalOptions, planner: CapacityPlanner
-) -> tuple[dict[str, Any], str]:
-    """One rehearsal as what is kept of it, and its journal, a line for each decision."""
+def _run(cell: RehearsalCell) -> tuple[dict[str, Any], bytes]:
+    """One rehearsal as what is kept of it, and its journal."""
+    name, options = cell.policy, cell.options
     watch = options.watch
     parameters = watch.parameters if name == watch.policy else {}
     policy = registry.configured(name, parameters)
@@ -182,33 +266,10 @@ def _run(
         rules = replace(
             FREE, latency_target_s=rules.latency_target_s, pause_s=rules.pause_s
         )  # fmt: skip
-    setting = RehearsalSetting(rules, options.pauses, options.faults)
-    lines: list[str] = []
-
-    def journal(seen: Observation, decision: Decision) -> None:
-        lines.append(json.dumps(journal_line(seen, decision), ensure_ascii=False))
-
-    result = rehearse_once(load, policy, planner, setting, seed, journal)
-    return _kept(result), "".join(f"{line}\n" for line in lines)
-
-
-def journal_line(seen: Observation, decision: Decision) -> dict[str, object]:
-    """A decision with what was seen, as the journal says it."""
-    return {
-        "time_s": round(decision.time_s, 3),
-        "kind": decision.kind.value,
-        "reason": decision.reason,
-        "offered_per_s": _plain(seen.offered),
-        "processed_per_s": _plain(seen.processed),
-        "backlog": _plain(seen.waiting),
-        "latency_s": _plain(max(seen.latency_s)),
-        "evidence": {name: _plain(value) for name, value in decision.evidence},
-        "rate_before_per_s": _plain(decision.rate_before_per_s),
-        "rate_after_per_s": _plain(decision.rate_after_per_s),
-        "machines": [decision.machines_before, decision.machines_after],
-        "moves": decision.moves,
-        "refused": [[r.what, r.rule, r.why] for r in decision.refused],
-    }
+    setting = RehearsalSetting(rules, options.pauses, options.faults, options.slow)
+    with Journal(cell.planner.problem) as journal:
+        result = rehearse_once(cell.load, policy, cell.planner, setting, cell.seed, journal.turn)
+        return _kept(result), journal.content()
 
 
 def _plain(value: float) -> float | None:
@@ -231,24 +292,3 @@ def _row(kept: Mapping[str, Any]) -> RehearsedPolicy:
         for name, values in kept["series"].items()
     }
     return RehearsedPolicy(Score(**score), RehearsalSeries(**series))
-
-
-def _key(
-    problem: Problem, load: RecordedLoad, policy: str, seed: int, options: RehearsalOptions
-) -> str:
-    """What a rehearsal is, as a name: other rules, other machines or another version differ."""
-    content = {
-        "version": __version__,
-        "topologies": [topology_to_dict(t) for t in problem.topologies],
-        "cluster": cluster_to_dict(problem.cluster),
-        "profile": profile_to_dict(problem.profile) if problem.profile else None,
-        "weighted": problem.weighted,
-        "load": [load.name, load.step_s, hashlib.sha256(load.rate_per_s.tobytes()).hexdigest()],
-        "policy": policy,
-        "seed": seed,
-        "faults": asdict(options.faults) if options.faults else None,
-        "pauses": asdict(options.pauses),
-        "watch": watch_to_dict(options.watch),
-        "rules_for_all": options.rules_for_all,
-    }
-    return hashlib.sha256(to_json(content).encode()).hexdigest()[:24]

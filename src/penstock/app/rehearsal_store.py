@@ -12,8 +12,11 @@ from typing import Any
 
 from penstock.errors import Finding, InputError
 from penstock.files.replacement import remove_leftovers, replace_file
+from penstock.files.writer import fingerprint
 
 WATCH = "watch.yaml"
+#: Of the rest of the file: who changed a figure by hand gets it worked out again.
+_FINGERPRINT = "fingerprint"
 
 
 class RehearsalStore:
@@ -31,19 +34,29 @@ class RehearsalStore:
             remove_leftovers(path)
 
     def read(self, key: str) -> dict[str, Any] | None:
-        """What is kept of one; a file that cannot be read counts as none."""
+        """What is kept of one; a file that is cut or was changed counts as none."""
         try:
-            found: dict[str, Any] = json.loads(
-                (self.cells / f"{key}.json").read_text(encoding="utf-8")
-            )
-        except (OSError, ValueError):
+            text = (self.cells / f"{key}.json").read_text(encoding="utf-8")
+            found: Any = json.loads(text)
+        except (OSError, ValueError, RecursionError):
             return None
-        return found if {"score", "series"} <= set(found) else None
+        if not isinstance(found, dict):
+            return None
+        content = {name: value for name, value in found.items() if name != _FINGERPRINT}
+        return content if found.get(_FINGERPRINT) == fingerprint(content) else None
 
-    def keep(self, key: str, content: dict[str, Any], journal: str) -> None:
+    def keep(self, key: str, content: dict[str, Any], journal: bytes) -> None:
         """The journal first: whoever has a result has its journal."""
-        replace_file(self.journals / f"{key}.jsonl", journal.encode())
-        replace_file(self.cells / f"{key}.json", (json.dumps(content) + "\n").encode())
+        sealed = {**content, _FINGERPRINT: fingerprint(content)}
+        self._replace(self.journals / f"{key}.sqlite", journal)
+        self._replace(self.cells / f"{key}.json", f"{json.dumps(sealed)}\n".encode())
 
     def write_watch(self, text: str) -> None:
-        replace_file(self.folder / WATCH, text.encode())
+        self._replace(self.folder / WATCH, text.encode())
+
+    def _replace(self, path: Path, content: bytes) -> None:
+        try:
+            replace_file(path, content)
+        except OSError as error:
+            message = f"cannot be written: {error.strerror or error}"
+            raise InputError(Finding(message, str(path))) from None

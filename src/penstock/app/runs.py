@@ -10,7 +10,7 @@ from pathlib import Path
 from penstock.app.clusters import silent
 from penstock.engines.base import Ability, Batch, Engine, ResultRows, RunOrder, Say
 from penstock.engines.registry import naming_its_package, require
-from penstock.errors import InputError, UsageError
+from penstock.errors import InputError
 from penstock.files.examples import load_topology, topology_names
 from penstock.files.store import load
 from penstock.model.topology import Kind, Topology
@@ -58,8 +58,7 @@ class RunResult:
         self.batches += 1
         self.seconds += batch.seconds
         for name in self.components:
-            tuples = batch.rate_per_s(name) * batch.seconds
-            self.tuples[name] = self.tuples.get(name, 0.0) + tuples
+            self.tuples[name] = self.tuples.get(name, 0.0) + batch.tuples(name)
             self.cpu_s[name] = self.cpu_s.get(name, 0.0) + batch.cpu_s(name)
 
     def to_dict(self) -> dict[str, object]:
@@ -135,14 +134,3 @@ def _topology(source: str | Path) -> tuple[Topology, Path | None]:
     if not isinstance(value, Topology):
         raise InputError(f"{source} is a {type(value).__name__.lower()}, not a topology")
     return value, Path(source)
-
-
-def levels_of(text: str) -> tuple[float, ...]:
-    """Parts of the rows, as ``1,0.5,0.25``."""
-    try:
-        levels = tuple(float(level) for level in text.split(","))
-    except ValueError:
-        levels = ()
-    if not levels or not all(0 < level <= 1 for level in levels):
-        raise UsageError(f'--levels takes parts above 0 and up to 1, as 0.25,0.5,1, not "{text}"')
-    return levels

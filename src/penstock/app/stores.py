@@ -8,6 +8,7 @@ from pathlib import Path
 
 from penstock.errors import UsageError
 from penstock.telemetry import compaction, retention, store_export, store_migration
+from penstock.telemetry.broken_parquet import naming_broken_files
 from penstock.telemetry.compaction import CompactionResult, SizeProgress
 from penstock.telemetry.local_store import LocalStore, store_folder
 from penstock.telemetry.retention import ExpiryResult
@@ -40,7 +41,7 @@ def _silent(done: int, total: int) -> None:
 
 def store_summary(store: str | Path) -> StoreSummary:
     """What a store holds: rows, files and hours of each table, records taken in and set aside."""
-    with open_store(store) as reader:
+    with open_store(store) as reader, naming_broken_files(reader.root):
         return summary_of(reader)
 
 
@@ -71,9 +72,9 @@ def expire_store(
     times_ms = (int(1000 * clock()), int(1000 * older_than_s), int(1000 * raw_s))
     local = LocalStore(store_folder(store))
     if dry_run:
-        with open_store(store):
+        with open_store(store), naming_broken_files(local.root):
             return retention.expire(local, *times_ms, dry_run=True)
-    with writing_to(local.root):
+    with writing_to(local.root), naming_broken_files(local.root):
         return retention.expire(local, *times_ms, delete_now=delete_now)
 
 
@@ -82,12 +83,12 @@ def compact_store(
 ) -> CompactionResult:
     """Merge the many small Parquet files of each hour; the tables have the same rows."""
     local = LocalStore(store_folder(store))
-    with writing_to(local.root):
+    with writing_to(local.root), naming_broken_files(local.root):
         return compaction.compact(local, progress, delete_now=delete_now)
 
 
 def migrate_store(store: str | Path) -> MigrationResult:
     """Bring a store of an older version to today's."""
     local = LocalStore(store_folder(store))
-    with writing_to(local.root):
+    with writing_to(local.root), naming_broken_files(local.root):
         return store_migration.migrate(local)

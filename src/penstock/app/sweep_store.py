@@ -40,7 +40,7 @@ class CellStore:
         """A finished cell, or nothing; a file that is broken or another counts as none."""
         try:
             finished: Any = json.loads(self._path(key).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return None
         if not isinstance(finished, dict) or finished.get("key") != key:
             return None

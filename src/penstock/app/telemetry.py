@@ -15,9 +15,10 @@ from penstock.engines.base import Ability, Engine, Say
 from penstock.engines.registry import naming_its_package, require
 from penstock.engines.spark.session import DRIVER_MEMORY, LOCAL
 from penstock.errors import Finding, InputError, UsageError
-from penstock.model.snapshot import Snapshot
+from penstock.telemetry.kafka import PREFIX as KAFKA_PREFIX
 
 if TYPE_CHECKING:
+    from penstock.model.snapshot import Snapshot
     from penstock.telemetry.pipeline import Pipeline
     from penstock.telemetry.selection import Lot
 
@@ -37,13 +38,18 @@ class SparkOptions:
 
 @dataclass(frozen=True)
 class TelemetrySelection:
-    """Folders of telemetry, and how much of it counts."""
+    """Folders and topics of telemetry, and how much of it counts."""
 
     folders: tuple[str, ...]
     #: Only lines of the last so many seconds.
     since_s: float | None = None
     #: What to look at where there is none.
     hint: str = ""
+
+    @property
+    def topic(self) -> str | None:
+        """One of Kafka's that is read, if any is: Spark needs its connector then."""
+        return next((name for name in self.folders if name.startswith(KAFKA_PREFIX)), None)
 
 
 def telemetry_of(
@@ -89,12 +95,14 @@ def _existing(names: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(folders))
 
 
-def take_in(pipeline: Pipeline, folders: Sequence[str]) -> None:
-    """Every file that the reporters have ended."""
+def take_in(
+    pipeline: Pipeline, folders: Sequence[str], kafka_client: Mapping[str, str] | None = None
+) -> None:
+    """Every file that the reporters have ended, and all of a topic."""
     from penstock.telemetry.source import SourceFormat, open_source
 
     for folder in folders:
-        source = open_source(pipeline.spark, folder, SourceFormat.JSON_LINES)
+        source = open_source(pipeline.spark, folder, SourceFormat.JSON_LINES, kafka_client)
         pipeline.take_in_history(replace(source, pattern=PATTERN, rotated=True))
 
 

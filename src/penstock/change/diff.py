@@ -137,7 +137,7 @@ def _shares_changed(
         return True
     settled = {machine for machine, count in before.items() if after[machine] == count}
 
-    def kept(places: Instances) -> list[tuple[str, float]]:
+    def on_settled(places: Instances) -> list[tuple[str, float]]:
         return sorted((m, s) for m, s in places if s is not None and m in settled)
 
-    return kept(old) != kept(new)
+    return on_settled(old) != on_settled(new)

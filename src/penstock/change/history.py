@@ -13,7 +13,6 @@ from penstock.model.plan import Plan
 #: Ways in which putting a plan in force ends; one that was killed stays begun.
 BEGUN, APPLIED = "begun", "applied"
 ROLLED_BACK, NOT_ROLLED_BACK = "rolled back", "not rolled back"
-OUTCOMES = (BEGUN, APPLIED, ROLLED_BACK, NOT_ROLLED_BACK)
 #: What the CPU of a machine is made of when it is compared.
 PROCESSES, THREADS = "worker processes", "threads of instances"
 

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from penstock.app.applying import prepared
-from penstock.change.history import Receipt
+from penstock import app
 from penstock.cli import engine_options, history_options, options
 from penstock.cli.output import say, show, write_file, write_json
-from penstock.engines.publication import Publication
 from penstock.engines.registry import DEFAULT_ENGINE
 from penstock.errors import EXIT_CHANGES, EXIT_DONE
 from penstock.files.answer_formats import answer_head
 from penstock.files.receipt_file import receipt_to_dict
 from penstock.files.writer import to_json
 from penstock.report.pages.changes import changes_page
+
+if TYPE_CHECKING:
+    from penstock.change.history import Receipt
+    from penstock.engines.publication import Publication
 
 
 def command(
@@ -62,7 +64,7 @@ def command(
     target = engine_options.engine(
         engine, more, nimbus=nimbus, storm_yaml=storm_yaml, types=types, plan_file=plan_file
     )
-    with prepared(loaded, target, name=str(plan), say=say) as ready:
+    with app.prepared(loaded, target, name=str(plan), say=say) as ready:
         publication = ready.publication
         if not as_json:
             show(changes_page(publication.changes), *_steps(publication, wait_s))

@@ -14,7 +14,7 @@ from penstock.cli.output import is_terminal, say, show, write_file, write_json
 from penstock.cli.values import listed
 from penstock.errors import EXIT_DONE, EXIT_FAILURE, EXIT_INFEASIBLE, EXIT_INTERRUPTED
 from penstock.files.simulation_file import simulation_to_dict
-from penstock.planning.counts import DEFAULT_COUNTS_FROM
+from penstock.planning.defaults import DEFAULT_COUNTS_FROM
 from penstock.report.charts import require_charts
 from penstock.report.charts.canvas import standalone
 from penstock.report.page.html import WIDE

@@ -22,7 +22,7 @@ from penstock.engines.base import Ability
 from penstock.errors import EXIT_DONE, Finding, InputError, UsageError
 from penstock.files import examples
 from penstock.model.terms import Least
-from penstock.schedulers import registered
+from penstock.schedulers import SCHEDULERS
 
 
 class Shell(StrEnum):
@@ -32,7 +32,7 @@ class Shell(StrEnum):
 
 
 def _schedulers() -> Sequence[str]:
-    return [name for name, entry in registered().items() if entry.scheduler is not None]
+    return SCHEDULERS.names()
 
 
 #: What an option takes, by its parameter's name; of the others, a list of choices or files.

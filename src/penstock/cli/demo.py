@@ -12,6 +12,7 @@ from rich.table import Table
 
 from penstock import app
 from penstock.app import reports
+from penstock.app.report_options import ReportOptions
 from penstock.change.diff import diff
 from penstock.cli.output import make_folder, say, show, write_file
 from penstock.cli.report import now
@@ -223,7 +224,7 @@ def _report(compared: app.Comparison, best: Plan, out: Path) -> Path | None:
     _step("10. All of it on one page")
     began = time.monotonic()
     known = {row.scheduler: row for row in compared.rows}
-    wanted = reports.ReportOptions(
+    wanted = ReportOptions(
         schedulers=_SCHEDULERS, seeds=1, before=known["default"].plan, known=known
     )
     report = reports.report_on_plan(best, wanted)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from penstock import app
-from penstock.app.telemetry import TelemetrySelection, telemetry_of
 from penstock.engines import registry
-from penstock.engines.base import Engine
 from penstock.errors import UsageError, unknown_name
+
+if TYPE_CHECKING:
+    from penstock.engines.base import Engine
 
 
 def _engine_name(text: str) -> str:
@@ -93,6 +94,6 @@ def engine(name: str, more: Sequence[str] | None = None, **own: object) -> Engin
 
 def telemetry(
     target: Engine, folders: Sequence[str] | None, since: str | None = None
-) -> TelemetrySelection:
+) -> app.TelemetrySelection:
     """The telemetry that the options mean."""
-    return telemetry_of(target, folders or (), since)
+    return app.telemetry_of(target, folders or (), since)

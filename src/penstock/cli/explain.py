@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from penstock import app
-from penstock.app.explanations import ComponentExplanation, MachineExplanation, PlanExplanation
 from penstock.cli import options
 from penstock.cli.output import show, write_json
 from penstock.errors import EXIT_DONE
 from penstock.planning.standing import Standing
-from penstock.report.page import Document
 from penstock.report.pages.instance import instance_dict, instance_page
 from penstock.report.pages.occupancy import (
     component_dict,
@@ -22,6 +20,10 @@ from penstock.report.pages.occupancy import (
     machine_page,
 )
 from penstock.report.pages.plan_limits import limits_dict, limits_page
+
+if TYPE_CHECKING:
+    from penstock.app.explanations import PlanExplanation
+    from penstock.report.page import Document
 
 
 def command(
@@ -54,9 +56,9 @@ def _to_dict(explanation: PlanExplanation, what: str) -> dict[str, object]:
     match explanation:
         case Standing():
             return limits_dict(explanation)
-        case MachineExplanation():
+        case app.MachineExplanation():
             return machine_dict(explanation.occupancy, explanation.machine)
-        case ComponentExplanation():
+        case app.ComponentExplanation():
             return component_dict(explanation.occupancy, explanation.component)
     return instance_dict(explanation, what)
 
@@ -65,9 +67,9 @@ def _view(explanation: PlanExplanation, what: str, *, machines: bool) -> Documen
     match explanation:
         case Standing():
             return limits_page(explanation, all_machines=machines)
-        case MachineExplanation():
+        case app.MachineExplanation():
             return machine_page(explanation.occupancy, explanation.machine)
-        case ComponentExplanation():
+        case app.ComponentExplanation():
             return component_page(
                 explanation.occupancy, explanation.component, all_machines=machines
             )

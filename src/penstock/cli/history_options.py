@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from penstock.app.histories import VARIABLE
+from penstock.app.history_folder import VARIABLE
 
 History = Annotated[
     Path | None,

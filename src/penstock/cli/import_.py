@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,12 +15,13 @@ from penstock.engines import registry
 from penstock.engines.base import Ability, Engine
 from penstock.errors import EXIT_DONE, UsageError
 from penstock.files.answer_formats import answer_head
-from penstock.files.store import dumps, load, save, to_dict
 from penstock.files.writer import to_json
-from penstock.model.cluster import Cluster
-from penstock.model.plan import Plan
-from penstock.model.topology import Topology
 from penstock.planning.numbers import counted
+
+if TYPE_CHECKING:
+    from penstock.model.cluster import Cluster
+    from penstock.model.plan import Plan
+    from penstock.model.topology import Topology
 
 OutFolder = Annotated[Path, typer.Option("--out", "-o", help="Folder for the files.")]
 
@@ -182,8 +183,10 @@ def _pair(text: str) -> tuple[str, str]:
 
 def _save(value: Topology | Cluster | Plan, path: Path) -> None:
     """Write what can be read again: what we refuse to read is refused here."""
-    load(to_dict(value))
-    save(value, path)
+    from penstock.files.store import to_dict
+
+    api.load(to_dict(value))
+    api.save(value, path)
 
 
 def _write(value: Topology | Cluster, out: Path | None, as_json: bool) -> int:
@@ -191,5 +194,5 @@ def _write(value: Topology | Cluster, out: Path | None, as_json: bool) -> int:
         _save(value, out)
         say(f"wrote {out}")
     if as_json or not out:
-        write_text(dumps(value, json=as_json))
+        write_text(api.dumps(value, json=as_json))
     return EXIT_DONE

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from penstock import app as api
 from penstock.cli import engine_options, lab_demo, lab_storm, options
 from penstock.cli.lab_demo import DEFAULT_ENGINE
 from penstock.cli.output import say, show, write_json
@@ -19,7 +20,6 @@ from penstock.engines.lab.machines import parse_machines
 from penstock.engines.registry import naming_its_package, require
 from penstock.errors import EXIT_DONE, EXIT_FAILURE
 from penstock.files.answer_formats import answer_head
-from penstock.files.store import save
 from penstock.planning.numbers import plain
 
 app = typer.Typer(
@@ -115,7 +115,7 @@ def down(engine: engine_options.EngineName = DEFAULT_ENGINE) -> int:
 
 def _write_cluster(lab: keeper.LabFile, out: Path | None) -> None:
     if out is not None:
-        save(lab_cluster(parse_machines(lab.machines)), out)
+        api.save(lab_cluster(parse_machines(lab.machines)), out)
         say(f"wrote {out}")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from penstock import app
 from penstock.cli import options
@@ -10,13 +11,15 @@ from penstock.cli.output import say, show, write_file, write_json
 from penstock.cli.simulation_progress import SimulationProgress
 from penstock.errors import EXIT_DONE, EXIT_INTERRUPTED, UsageError
 from penstock.files.writer import to_json
-from penstock.model.plan import Plan
 from penstock.report.charts.canvas import standalone
 from penstock.report.page.html import WIDE
 from penstock.report.pages.load_curve import load_curve_dict, load_curve_page
 from penstock.report.plan_report.load_curve import load_curve_figure
 from penstock.simulate.load_curve import DEFAULT_LOADS, LoadCurve
-from penstock.simulate.scenario import Scenario
+
+if TYPE_CHECKING:
+    from penstock.model.plan import Plan
+    from penstock.simulate.scenario import Scenario
 
 #: Nobody wants to know about fifty times the sustainable rate: a sign forgotten.
 _HIGHEST = 3.0

@@ -18,35 +18,6 @@ from typing import Any
 import typer
 
 from penstock import __version__
-from penstock.cli import (
-    advise,
-    apply,
-    compare,
-    completion,
-    demo,
-    diff,
-    doctor,
-    examples,
-    explain,
-    help_,
-    history,
-    import_,
-    lab,
-    plan,
-    profile,
-    rehearse,
-    report,
-    run,
-    schedulers,
-    schema,
-    show,
-    simulate,
-    store,
-    sweep,
-    validate,
-)
-from penstock.cli.help_texts import with_common_help
-from penstock.cli.installed_verbs import installed_verbs
 from penstock.cli.missing_costs import what_helps
 from penstock.cli.output import discard_output, open_standard_streams, say, write_json
 from penstock.cli.renamed_options import with_todays_names
@@ -57,6 +28,8 @@ from penstock.errors import (
     EXIT_FAILURE,
     EXIT_INTERRUPTED,
     EXIT_TERMINATED,
+    Finding,
+    InputError,
     MissingCostsError,
     NotWrittenError,
     PenstockError,
@@ -74,37 +47,6 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-#: The verbs, each with its line in the list; `penstock.cli.verb_groups` has their order.
-for _name, _command, _line in (
-    ("plan", plan.command, "Plan topologies on a cluster."),
-    ("show", show.command, "Show a plan, or what it does under more load."),
-    ("explain", explain.command, "Explain what limits a plan, or one part of it."),
-    ("advise", advise.command, "Advise what to buy, what to remove and what to speed up."),
-    ("compare", compare.command, "Compare schedulers on one problem."),
-    ("diff", diff.command, "Show what changes between two plans."),
-    ("report", report.command, "Write a report on a plan: HTML, Markdown, JSON, CSV, LaTeX."),
-    ("profile", profile.command, "Fit costs to telemetry, on Spark."),
-    ("run", run.command, "Run a topology on Spark and measure it."),
-    ("demo", demo.command, "Measure, plan and compare a shipped topology."),
-    ("apply", apply.command, "Put a plan in force on a running Storm."),
-    ("simulate", simulate.command, "Simulate a plan, tuple by tuple."),
-    ("rehearse", rehearse.command, "Rehearse policies of the loop on recorded loads."),
-    ("sweep", sweep.command, "Simulate a grid of plans, on Spark."),
-    ("examples", examples.command, "List or copy the shipped examples."),
-    ("validate", validate.command, "Check files, alone and together."),
-    ("schema", schema.command, "Print the JSON Schema of a file format."),
-    ("schedulers", schedulers.command, "List the schedulers."),
-    ("doctor", doctor.command, "Check what is installed here and what is missing."),
-    ("completion", completion.command, "Complete verbs and options in bash, zsh or fish."),
-    ("help", help_.command, "Show the help of a verb."),
-):
-    app.command(_name, short_help=_line)(_command)
-for _name, _command in installed_verbs():
-    app.command(_name)(_command)
-app.add_typer(history.app, name="history")
-app.add_typer(import_.app, name="import")
-app.add_typer(lab.app, name="lab")
-app.add_typer(store.app, name="store")
 
 
 def _show_version(wanted: bool) -> None:
@@ -131,6 +73,8 @@ _NOWHERE_TO_WRITE = (
     errno.EROFS,
     errno.EBADF,
 )
+#: What a name leads to through no fault of ours: too long, a ring of links, somebody else's.
+_NO_WAY_THERE = (errno.ENAMETOOLONG, errno.ELOOP, errno.EACCES, errno.EPERM)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -177,21 +121,21 @@ def _old_formats_told() -> Iterator[None]:
     with warnings.catch_warnings():
         show_others = warnings.showwarning
 
-        def told(message: Warning | str, category: type[Warning], *more: Any, **named: Any) -> None:
+        def show(message: Warning | str, category: type[Warning], *more: Any, **named: Any) -> None:
             if issubclass(category, OldFormatWarning):
                 say(f"note: {message}")
             else:
                 show_others(message, category, *more, **named)
 
-        warnings.showwarning = told  # type: ignore[assignment]
+        warnings.showwarning = show  # type: ignore[assignment]
         warnings.simplefilter("always", OldFormatWarning)
         yield
 
 
 @cache
 def _parser() -> Any:
-    """The verbs and their options; made once for all calls in a process."""
-    return with_common_help(typer.main.get_command(app))
+    """The program; made once for all calls in a process."""
+    return typer.main.get_command(app)
 
 
 def _run(arguments: list[str]) -> int:
@@ -213,12 +157,7 @@ def _run(arguments: list[str]) -> int:
     except BrokenPipeError:
         raise
     except OSError as error:
-        if error.errno not in _NOWHERE_TO_WRITE:
-            return _report_bug(error)
-        discard_output()
-        where = f"{error.filename}: " if error.filename else ""
-        say(f"error: {where}cannot write: {error.strerror}")
-        return EXIT_FAILURE
+        return _report_system(error, arguments)
     except Exception as error:
         # Wrong options: the parser's own errors know how to show themselves and their exit code.
         show = getattr(error, "show", None)
@@ -229,6 +168,18 @@ def _run(arguments: list[str]) -> int:
             say("interrupted")
             return EXIT_INTERRUPTED
         return _report_bug(error)
+
+
+def _report_system(error: OSError, arguments: list[str]) -> int:
+    """What the operating system refused."""
+    where = "" if error.filename is None else str(error.filename)
+    if error.errno in _NO_WAY_THERE and where:
+        return _report(InputError(Finding(f"cannot be opened: {error.strerror}", where)), arguments)
+    if error.errno not in _NOWHERE_TO_WRITE:
+        return _report_bug(error)
+    discard_output()
+    say(f"error: {where and f'{where}: '}cannot write: {error.strerror}")
+    return EXIT_FAILURE
 
 
 def _is_of_an_interruption(error: BaseException | None) -> bool:

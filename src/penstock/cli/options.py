@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,11 +18,12 @@ from penstock.cli.output import say
 from penstock.cli.values import fraction_of
 from penstock.engines.registry import DEFAULT_ENGINE
 from penstock.errors import Finding, InputError, UsageError
-from penstock.files.store import load
-from penstock.model.plan import Plan, Scalar
-from penstock.model.problem import Problem
 from penstock.planning.numbers import percent
 from penstock.schedulers.base import Budget
+
+if TYPE_CHECKING:
+    from penstock.model.plan import Plan, Scalar
+    from penstock.model.problem import Problem
 
 Topologies = Annotated[
     list[str] | None,
@@ -120,7 +121,9 @@ def make_problem(
 
 def load_plan(path: Path) -> Plan:
     """A file that must be a plan."""
-    loaded = load(path)
+    from penstock.model.plan import Plan
+
+    loaded = app.load(path)
     if not isinstance(loaded, Plan):
         raise InputError(Finding(f"is a {type(loaded).__name__.lower()}, not a plan", str(path)))
     return loaded

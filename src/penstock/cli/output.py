@@ -8,17 +8,15 @@ import os
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
-from rich.console import Console, RenderableType
-
-from penstock.errors import Finding, InputError, NotWrittenError
+from penstock.errors import Finding, InputError, NotWrittenError, escaped
 from penstock.files.writer import write_text as write_atomically
-from penstock.report.page import Document
-from penstock.report.page.terminal import renderable
 
-#: Without a terminal there is no width to fit into; tables must not be cut.
-_PIPE_WIDTH = 10_000
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from penstock.report.page import Document
 
 
 def open_standard_streams() -> None:
@@ -54,35 +52,22 @@ def is_terminal() -> bool:
     return sys.stdout.isatty()
 
 
-class _Console(Console):
-    def on_broken_pipe(self) -> None:
-        """Leave it to ``main``, which knows that ``| head`` is no failure."""
-        raise BrokenPipeError
-
-
 def show(*results: RenderableType | Document) -> None:
     """Print results; colour and bars only on a terminal, NO_COLOR honoured."""
-    width = None if is_terminal() else _PIPE_WIDTH
-    # Names of the user's own are no markup and no emoji codes.
-    console = _Console(width=width, highlight=False, emoji=False)
-    for result in results:
-        if isinstance(result, Document):
-            console.print(renderable(result, bars=is_terminal()), markup=False)
-        else:
-            console.print(result, soft_wrap=isinstance(result, str), markup=False)
+    from penstock.cli.console import print_results
 
-
-#: Of what files and arguments hold, a terminal would obey these; ours are line breaks and tabs.
-_CONTROL = {
-    code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if code not in (9, 10)
-}
+    print_results(results, is_terminal=is_terminal())
 
 
 def say(text: str) -> None:
     """Tell the person something that is no result; where nobody can hear it, that is that."""
     with suppress(OSError):
-        sys.stderr.write(text.translate(_CONTROL) + "\n")
+        sys.stderr.write(escaped(text) + "\n")
         sys.stderr.flush()
+
+
+#: Control characters that JSON lets stand as they are; they can only be in strings.
+_LATE_CONTROL = {code: f"\\u{code:04x}" for code in range(127, 160)}
 
 
 def write_text(text: str) -> None:
@@ -92,7 +77,8 @@ def write_text(text: str) -> None:
 
 def write_json(value: object) -> None:
     """Print a result as JSON; what is not a number in JSON becomes null before it gets here."""
-    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+    sys.stdout.write(text.translate(_LATE_CONTROL) + "\n")
 
 
 def make_folder(path: Path) -> None:

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from penstock import app
-from penstock.app.measuring import LIVE, live_profile
-from penstock.app.plans import kinds_of_losses
 from penstock.cli import engine_options, options, terms_options, what_if_options
 from penstock.cli.output import say, show, write_file, write_json, write_text
 from penstock.engines import registry
-from penstock.engines.base import Ability, Engine
+from penstock.engines.base import Ability
 from penstock.errors import (
     EXIT_DONE,
     EXIT_FAILURE,
@@ -23,21 +21,23 @@ from penstock.errors import (
     EXIT_INTERRUPTED,
     UsageError,
 )
-from penstock.files.store import dumps
-from penstock.model.outcome import RATE, Shortfall
-from penstock.model.plan import Plan
-from penstock.model.problem import Problem
-from penstock.model.profile import Profile
-from penstock.model.snapshot import Snapshot
+from penstock.model.outcome import RATE
 from penstock.planning.contingencies.losses import without_room
-from penstock.planning.counts import DEFAULT_COUNTS_FROM
+from penstock.planning.defaults import DEFAULT_COUNTS_FROM, DEFAULT_SCHEDULER
 from penstock.planning.numbers import counted, rate
-from penstock.planning.solve import DEFAULT_SCHEDULER
 from penstock.planning.what_if import assume
 from penstock.report.charts import require_charts
 from penstock.report.pages.changes import changes_page
 from penstock.report.pages.placement import placement_file
 from penstock.report.pages.plan import plan_page
+
+if TYPE_CHECKING:
+    from penstock.engines.base import Engine
+    from penstock.model.outcome import Shortfall
+    from penstock.model.plan import Plan
+    from penstock.model.problem import Problem
+    from penstock.model.profile import Profile
+    from penstock.model.snapshot import Snapshot
 
 
 def command(
@@ -154,7 +154,7 @@ def command(
         )
 
     with options.stoppable_budget(seconds, iterations) as budget:
-        planned = planned_for(changed, kinds_of_losses(changed, if_lost))
+        planned = planned_for(changed, app.kinds_of_losses(changed, if_lost))
         beside = ""
         if assumed and planned.plan and not (as_json or budget.stopped):
             say("planning without the change, to compare")
@@ -170,7 +170,7 @@ def command(
     plan = replace(plan, notes=(*plan.notes, *(f"what if: {text}" for text in assumed)))
     _write(plan, out, svg)
     if as_json:
-        write_text(dumps(plan))
+        write_text(app.dumps(plan))
     else:
         _show(plan, before, beside, all_machines=machines)
     for shortfall in planned.outcome.shortfalls:
@@ -217,16 +217,18 @@ def _costs(
     target: Engine, profile: str | None, telemetry: list[str] | None, since: str | None
 ) -> str | Callable[[Snapshot], Profile] | None:
     """The profile by name, or measured now from the cluster's own telemetry."""
+    from penstock.app.measuring import LIVE
+
     if profile != LIVE:
         if telemetry or since:
             raise UsageError("--telemetry and --since need --profile live")
         return profile
-    return live_profile(target, engine_options.telemetry(target, telemetry, since), say=say)
+    return app.live_profile(target, engine_options.telemetry(target, telemetry, since), say=say)
 
 
 def _write(plan: Plan, out: Path | None, svg: Path | None) -> None:
     if out:
-        write_file(out, dumps(plan, json=out.suffix.lower() not in (".yaml", ".yml")))
+        write_file(out, app.dumps(plan, json=out.suffix.lower() not in (".yaml", ".yml")))
     if svg:
         write_file(svg, placement_file(plan))
 

@@ -13,6 +13,7 @@ from penstock.app.measuring import MeasuringOptions
 from penstock.app.telemetry import SparkOptions, seconds_of
 from penstock.cli import engine_options, history_options, kafka_options, options
 from penstock.cli.output import say, show, write_file, write_json
+from penstock.cli.step_progress import StepTold, step_progress
 from penstock.cli.stopping import stoppable
 from penstock.engines.spark.session import DRIVER_MEMORY, LOCAL
 from penstock.errors import EXIT_DONE, EXIT_FAILURE, InputError, UsageError
@@ -119,6 +120,7 @@ def command(
     if seconds is not None and not follow:
         raise UsageError("--seconds needs --follow; without it all telemetry is read once")
     output = _Output(out, partial, as_json, timings)
+    progress = step_progress(as_json=as_json)
     if source_format == _KAFKA:
         say("warning: --format kafka is not needed any more: kafka://… says what the source is")
         KafkaTopic.at(source or "")
@@ -143,15 +145,17 @@ def command(
         folders = [*([source] if source else []), *(telemetry or [])]
         selection = engine_options.telemetry(target, folders, since)
         return output.present(
-            app.measure_running(target, selection, measuring, history=history, say=say)
+            app.measure_running(
+                target, selection, measuring, history=history, say=say, step_told=progress
+            )
         )
     if source is None or telemetry or since:
         raise UsageError("name a folder of telemetry; --telemetry and --since need --from storm")
     if types is not None:
         measuring = replace(measuring, machine_types=load_machine_types(types))
     if follow:
-        return _follow(source, measuring, output, every_s=every, seconds=seconds)
-    return output.present(app.measure(source, measuring, say=say))
+        return _follow(source, measuring, output, every_s=every, seconds=seconds, progress=progress)
+    return output.present(app.measure(source, measuring, say=say, step_told=progress))
 
 
 def _refuse_folders(*, follow: bool, store: str | None) -> None:
@@ -171,6 +175,7 @@ def _follow(
     *,
     every_s: float,
     seconds: float | None,
+    progress: StepTold | None,
 ) -> int:
     """A profile that is brought up to date as telemetry comes in, until time is up or a signal."""
 
@@ -180,7 +185,13 @@ def _follow(
 
     with stoppable(seconds) as stop:
         newest = app.follow(
-            source, measuring, stop=stop, on_refresh=refreshed, every_s=every_s, say=say
+            source,
+            measuring,
+            stop=stop,
+            on_refresh=refreshed,
+            every_s=every_s,
+            say=say,
+            step_told=progress,
         )
     if newest is not None:
         code = output.present(newest)
@@ -196,11 +207,14 @@ def _follow(
 
 
 def _in_short(measured: Measurement) -> str:
-    quality = measured.quality
-    return (
+    quality, lag = measured.quality, measured.lag
+    text = (
         f"{quality.records_in:,} records, {quality.costs_known} of {quality.costs_seen} costs "
         f"known, {sum(d.drifted for d in measured.drift)} changed"
     )
+    if lag is None:
+        return text
+    return f"{text}; newest record {lag.newest_record_s:,.1f} s old, batch took {lag.batch_s:.1f} s"
 
 
 def _baseline(source: str | None) -> Profile | None:

@@ -11,7 +11,6 @@ from penstock import app
 from penstock.cli import options
 from penstock.cli.output import say, show, write_file, write_json
 from penstock.control.policies import registry
-from penstock.control.rehearsed_engine import FaultPlan
 from penstock.control.scores import Score
 from penstock.errors import EXIT_DONE, EXIT_INTERRUPTED, InputError, UsageError
 from penstock.report.charts import require_charts
@@ -52,6 +51,13 @@ def command(
     back_after: Annotated[
         str, typer.Option("--back-after", help="When it comes back: 10m.")
     ] = "10m",
+    slow_every: Annotated[
+        str | None, typer.Option("--slow-every", help="Slow a random machine in use down: 2h.")
+    ] = None,
+    slow_to: Annotated[
+        str, typer.Option("--slow-to", help="Its speed then, as a part of its own.")
+    ] = "60%",
+    slow_for: Annotated[str, typer.Option("--slow-for", help="How long it is slow: 1h.")] = "1h",
     median: Annotated[
         str | None, typer.Option("--median", help="Take medians over so long as the rate: 5m.")
     ] = None,
@@ -63,6 +69,10 @@ def command(
         Path | None,
         typer.Option("--out", "-o", help="Folder for results, journals and the best watch.yaml."),
     ] = None,
+    master: Annotated[
+        str | None,
+        typer.Option("--master", help="Rehearse on Spark, a task each: local[…] or spark://…"),
+    ] = None,
     page: Annotated[
         Path | None, typer.Option("--page", help="Write the page with pictures: page.html.")
     ] = None,
@@ -72,12 +82,13 @@ def command(
 
     penstock rehearse load.csv -t diamond -c nasiri-large --weighted --policy penstock,flink
 
-    penstock rehearse load.csv --lose-every 45m --seeds 3 --out results --page page.html
+    penstock rehearse load.csv --lose-every 45m --slow-every 2h --seeds 3 --out results
     """
     if page is not None:
         require_charts()
         view_of(page)
-    chosen = tuple(policies.split(",")) if policies else _all_policies()
+    defaults = app.RehearsalOptions()
+    chosen = tuple(policies.split(",")) if policies else defaults.policies
     watch = app.watch_setting(rules)
     for name in chosen:
         registry.get(name)
@@ -88,7 +99,16 @@ def command(
         highest=_part(highest),
         faults=None
         if lose_every is None
-        else FaultPlan(_seconds("--lose-every", lose_every), _seconds("--back-after", back_after)),
+        else app.FaultPlan(
+            _seconds("--lose-every", lose_every), _seconds("--back-after", back_after)
+        ),
+        slow=None
+        if slow_every is None
+        else app.SlowPlan(
+            _seconds("--slow-every", slow_every),
+            _part(slow_to, "--slow-to") or 1.0,
+            _seconds("--slow-for", slow_for),
+        ),
         median_s=None if median is None else _seconds("--median", median),
         days=days,
         watch=watch,
@@ -99,8 +119,9 @@ def command(
         raise InputError("a rehearsal needs costs: give a profile (--profile)")
     with options.stoppable_budget(stopping="ending with what is finished") as budget:
         found = app.rehearse(
-            problem, loads, wanted, out=out, progress=_progress, stop=lambda: budget.stopped
-        )
+            problem, loads, wanted, out=out, master=master, progress=_progress,
+            stop=lambda: budget.stopped,
+        )  # fmt: skip
     rows = rehearsed_rows([(row.score, row.series) for row in found.rows])
     title = f"{problem.title} on {problem.cluster.name}"
     if as_json:
@@ -117,24 +138,23 @@ def command(
     return EXIT_DONE
 
 
-def _all_policies() -> tuple[str, ...]:
-    return tuple(name for name, one in registry.registered().items() if one.policy is not None)
-
-
 def _progress(score: Score, was_kept: bool) -> None:
     again = " (kept)" if was_kept else ""
     say(f"{score.load}, {score.policy}, seed {score.seed}{again}")
 
 
-def _part(text: str) -> float | None:
-    if text == "own":
+def _part(text: str, option: str = "--highest") -> float | None:
+    own = option == "--highest"
+    if own and text == "own":
         return None
     try:
         value = float(text.removesuffix("%")) / (100.0 if text.endswith("%") else 1.0)
     except ValueError:
         value = 0.0
     if not 0 < value <= 1:
-        raise UsageError(f'--highest must be a part such as 70% or 0.7, or own, not "{text}"')
+        raise UsageError(
+            f'{option} must be a part such as 70% or 0.7{", or own" if own else ""}, not "{text}"'
+        )
     return value
 
 

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from penstock.app import reports
+from penstock.app import report_options, reports
 from penstock.app.inputs import is_file
 from penstock.cli import options
 from penstock.cli.output import is_terminal, say, write_file, write_text
@@ -20,8 +20,7 @@ from penstock.errors import EXIT_DONE, EXIT_INTERRUPTED, Finding, InputError, Us
 from penstock.files.simulation_file import Simulation
 from penstock.files.store import load
 from penstock.model.plan import Plan
-from penstock.planning.counts import DEFAULT_COUNTS_FROM
-from penstock.planning.solve import DEFAULT_SCHEDULER
+from penstock.planning.defaults import DEFAULT_COUNTS_FROM, DEFAULT_SCHEDULER
 from penstock.report.charts import require_charts
 from penstock.report.page.views import VIEWS, one_of, view_of
 from penstock.schedulers import get
@@ -29,7 +28,7 @@ from penstock.schedulers import get
 _DEFAULT_OUT = Path("report.html")
 _SCHEDULERS_HELP = (
     'To compare, commas between; "none" for none. '
-    f"[{','.join(reports.DEFAULT_RIVALS)}, and every other but optimal that carries more]"
+    f"[{','.join(report_options.DEFAULT_RIVALS)}, and every other but optimal that carries more]"
 )
 
 
@@ -108,9 +107,9 @@ def command(
     with options.stoppable_budget(
         seconds, iterations, "ending with what is known so far"
     ) as budget:
-        wanted = reports.ReportOptions(
-            schedulers=reports.DEFAULT_RIVALS if schedulers is None else _names(schedulers),
-            others=reports.quick_schedulers() if schedulers is None else (),
+        wanted = report_options.ReportOptions(
+            schedulers=report_options.DEFAULT_RIVALS if schedulers is None else _names(schedulers),
+            others=report_options.quick_schedulers() if schedulers is None else (),
             seeds=seeds,
             seed=seed,
             counts_from=counts_from,

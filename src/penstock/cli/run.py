@@ -11,7 +11,6 @@ import typer
 from rich.table import Table
 
 from penstock import app
-from penstock.app.runs import RunInput, RunResult, levels_of
 from penstock.cli import engine_options, kafka_options, options
 from penstock.cli.output import say, show, write_json
 from penstock.cli.stopping import stoppable
@@ -112,9 +111,9 @@ def command(
         load_topology(example)
     client = kafka_options.client_of(topic, kafka_config)
     target = _target(engine, master, config, place_by)
-    source = RunInput(
+    source = app.RunInput(
         rows=rows,
-        levels=levels_of(levels) if levels else None,
+        levels=_levels(levels) if levels else None,
         every_s=every,
         files=files,
         files_per_batch=files_per_batch,
@@ -186,7 +185,7 @@ class _BatchNotes:
         self._next_s = time.monotonic() + _SAY_EVERY_S
 
 
-def _view(result: RunResult) -> Table:
+def _view(result: app.RunResult) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     table.add_column("component")
     for column in ("tuples in", "tuples/s", "CPU s", "CPU µs per tuple"):
@@ -199,3 +198,14 @@ def _view(result: RunResult) -> Table:
     table.caption = f"{counted(result.batches, 'batch')} in {result.seconds:.1f} s"
     table.caption_justify = "left"
     return table
+
+
+def _levels(text: str) -> tuple[float, ...]:
+    """Parts of the rows, as ``1,0.5,0.25``."""
+    try:
+        levels = tuple(float(level) for level in text.split(","))
+    except ValueError:
+        levels = ()
+    if not levels or not all(0 < level <= 1 for level in levels):
+        raise UsageError(f'--levels takes parts above 0 and up to 1, as 0.25,0.5,1, not "{text}"')
+    return levels

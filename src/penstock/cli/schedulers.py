@@ -12,7 +12,8 @@ from penstock.cli import options
 from penstock.cli.output import show, write_json
 from penstock.errors import EXIT_DONE
 from penstock.files.answer_formats import answer_head
-from penstock.schedulers import Registered, parameters_of, registered
+from penstock.registry import Registered, parameters_of
+from penstock.schedulers import SCHEDULERS, Scheduler
 
 
 def command(
@@ -28,7 +29,7 @@ def command(
 
     penstock schedulers --json
     """
-    schedulers = list(registered().values())
+    schedulers = list(SCHEDULERS.registered().values())
     if as_json:
         rows = [_row(entry) for entry in schedulers]
         write_json({**answer_head("schedulers"), "schedulers": rows})
@@ -37,10 +38,10 @@ def command(
     for column in ("name", "what it does", "after", "from"):
         table.add_column(column)
     for entry in schedulers:
-        if entry.scheduler is None:
+        if entry.kind is None:
             table.add_row(entry.name, entry.problem, "", entry.origin)
         else:
-            kind = entry.scheduler
+            kind = entry.kind
             table.add_row(entry.name, kind.summary, kind.paper or "our own", entry.origin)
     show(table)
     if details:
@@ -48,21 +49,21 @@ def command(
     return EXIT_DONE
 
 
-def _row(entry: Registered) -> dict[str, object]:
-    if entry.scheduler is None:
+def _row(entry: Registered[Scheduler]) -> dict[str, object]:
+    if entry.kind is None:
         return {"name": entry.name, "origin": entry.origin, "problem": entry.problem}
     return {
         "name": entry.name,
         "origin": entry.origin,
-        "summary": entry.scheduler.summary,
-        "paper": entry.scheduler.paper,
-        "looks_at": asdict(entry.scheduler.looks),
-        "parameters": [asdict(parameter) for parameter in parameters_of(entry.scheduler)],
+        "summary": entry.kind.summary,
+        "paper": entry.kind.paper,
+        "looks_at": asdict(entry.kind.looks),
+        "parameters": [asdict(parameter) for parameter in parameters_of(entry.kind)],
     }
 
 
-def _looks_table(schedulers: list[Registered]) -> Table:
-    kinds = [entry.scheduler for entry in schedulers if entry.scheduler is not None]
+def _looks_table(schedulers: list[Registered[Scheduler]]) -> Table:
+    kinds = [entry.kind for entry in schedulers if entry.kind is not None]
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     table.add_column("looks at")
     for kind in kinds:
@@ -76,11 +77,11 @@ def _looks_table(schedulers: list[Registered]) -> Table:
     return table
 
 
-def _parameter_table(schedulers: list[Registered]) -> Table:
+def _parameter_table(schedulers: list[Registered[Scheduler]]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for column in ("scheduler", "parameter", "default", "meaning"):
         table.add_column(column)
     for entry in schedulers:
-        for parameter in parameters_of(entry.scheduler) if entry.scheduler else ():
+        for parameter in parameters_of(entry.kind) if entry.kind else ():
             table.add_row(entry.name, parameter.name, str(parameter.default), parameter.help)
     return table

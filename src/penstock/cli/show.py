@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from penstock import app
-from penstock.app.loads import OfferedLoad
 from penstock.cli import options
 from penstock.cli.output import say, show, write_file, write_json, write_text
 from penstock.errors import EXIT_DONE
-from penstock.files.store import dumps
-from penstock.model.problem import Problem
 from penstock.report.charts import require_charts
 from penstock.report.pages.offered_load import (
     left_over_dict,
@@ -24,6 +21,10 @@ from penstock.report.pages.offered_load import (
 )
 from penstock.report.pages.placement import placement_file
 from penstock.report.pages.plan import plan_page
+
+if TYPE_CHECKING:
+    from penstock.app.loads import OfferedLoad
+    from penstock.model.problem import Problem
 
 
 def command(
@@ -52,7 +53,7 @@ def command(
         say(f"wrote {svg}")
     if offered is None:
         if as_json:
-            write_text(dumps(loaded))
+            write_text(app.dumps(loaded))
         else:
             show(plan_page(loaded, all_machines=machines))
         return EXIT_DONE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -23,8 +23,10 @@ from penstock.report.pages.simulation import recorded, simulation_page
 from penstock.report.pages.simulation_remarks import simulation_remarks
 from penstock.report.plan_report.over_time import over_time_figure
 from penstock.simulate.compiled import is_compiled, require_numba
-from penstock.simulate.results import SimResult
 from penstock.simulate.work import MOST_TUPLES
+
+if TYPE_CHECKING:
+    from penstock.simulate.results import SimResult
 
 
 def command(

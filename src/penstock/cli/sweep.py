@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
@@ -13,10 +13,12 @@ from penstock import app
 from penstock.cli import options
 from penstock.cli.output import say, show, write_json
 from penstock.engines.spark.session import LOCAL
-from penstock.engines.spark.sweep_job import Finished
 from penstock.errors import EXIT_DONE, EXIT_FAILURE, EXIT_INTERRUPTED
 from penstock.files.answer_formats import answer_head
 from penstock.planning.numbers import UNKNOWN, percent, plain, rate
+
+if TYPE_CHECKING:
+    from penstock.engines.spark.sweep_job import Finished
 
 _SAY_EVERY_S = 5.0
 _MOST_LISTED = 40

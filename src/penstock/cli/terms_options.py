@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from penstock import app
 from penstock.cli.values import fraction_of, listed
 from penstock.errors import Finding, InputError, UsageError, close_match
-from penstock.files.store import load
-from penstock.model.plan import Plan
-from penstock.model.problem import Problem
 from penstock.model.terms import Held, Least, Terms, held_by
+
+if TYPE_CHECKING:
+    from penstock.model.plan import Plan
+    from penstock.model.problem import Problem
 
 TermsFile = Annotated[
     Path | None, typer.Option("--terms", help="File with terms; the options below add to it.")
@@ -126,7 +128,7 @@ def _in_force(plan: Plan, problem: Problem) -> tuple[Held, ...]:
 
 
 def _from_file(path: Path) -> Terms:
-    loaded = load(path)
+    loaded = app.load(path)
     if not isinstance(loaded, Terms):
         raise InputError(Finding(f"is a {type(loaded).__name__.lower()}, not terms", str(path)))
     return loaded

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from penstock.cli.values import listed
 from penstock.errors import Finding, InputError
-from penstock.model.plan import Plan
 from penstock.planning.numbers import percent, rate
 from penstock.planning.what_if import DemandChange, WhatIf
+
+if TYPE_CHECKING:
+    from penstock.model.plan import Plan
 
 Add = Annotated[
     list[str] | None,

@@ -45,6 +45,8 @@ class Proposal:
     evidence: tuple[tuple[str, float], ...] = ()
     #: What it considered itself and did not propose.
     refused: tuple[Refusal, ...] = ()
+    #: Wanted for another reason than what the plan carries, so that no dead band holds it back.
+    beyond_rate: bool = False
 
     @property
     def wants_change(self) -> bool:

@@ -3,17 +3,15 @@
 Demand is cut into bins of five minutes. A few simple forecasters say what each of the next 48 bins
 brings; each is weighted by how well it did lately at that distance (inverse squared error, Bates
 and Granger 1969, doi:10.1057/jors.1969.103), so a season counts only once it has proved itself,
-and a cold start is nothing special. What a plan must carry is the *peak* until its end, so the
-interval is one of peaks: the past ratios of real peak to forecast peak, in units of how restless
-demand was at the time, and of them a quantile (split conformal prediction, Papadopoulos et al.
-2002, doi:10.1007/3-540-36755-1_29). No distribution is assumed.
+and a cold start is nothing special. How wrong the forecasts of the last days were, path by path and
+in units of how restless demand was at the time, makes scenarios of what may come: no distribution
+is assumed, and errors that last or pass by do so in the scenarios too.
 
 A bin costs some hundred microseconds, whatever the length of the history.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,21 +20,22 @@ from penstock.model.arrays import FloatMatrix, FloatVector, IntVector
 
 BIN_S = 300.0
 DAY, WEEK = 288, 2016
-#: Bins looked ahead, and the distances in bins up to which peaks are given.
+#: Bins looked ahead.
 AHEAD = 48
-REACHES = (1, 2, 3, 6, 12, 24, 48)
-#: Bins kept, and past peaks that the interval is made of.
+#: Bins kept, past errors that scenarios are made of, and each how many-th of them is one.
 _KEPT = 2 * WEEK
-_PEAKS = 3 * DAY
+_ERRORS, _THIN = 3 * DAY, 4
 #: Weight of the newest squared error: about a day is remembered.
 _NEWEST = 1.0 / DAY
 #: Bins over which restlessness is measured, and the least it is taken for.
 _RESTLESS, _LEAST_RESTLESS = 48, 0.005
+#: A standard deviation over the median of absolute values, where they are normal.
+_DEVIATION = 1.4826
 #: A trend is believed less with each bin.
 _DAMPED = 0.85
 _EXPERTS = 6
-#: Before anything is known, real peaks over forecast ones, in units of restlessness.
-_PRIOR = np.linspace(0.0, 4.0, 12)
+#: Before anything is known, how wrong forecasts are, growing over half an hour.
+_PRIOR = np.linspace(-1.0, 4.0, 12)[:, None] * np.minimum(np.arange(1, AHEAD + 1) / 6, 1.0) ** 0.5
 
 
 @dataclass(frozen=True)
@@ -50,11 +49,12 @@ class Forecast:
     #: Mean squared log error by expert and distance, and the weight behind it; (expert, ahead).
     error: FloatMatrix
     weight: float
-    #: Forecast peaks and restlessness of the last 48 bins, (bin, reach) and (bin,).
-    peaks: FloatMatrix
+    #: Forecasts and restlessness of the last 48 bins, (bin, ahead) and (bin,).
+    paths: FloatMatrix
     restless: FloatVector
-    #: Past ratios of real to forecast peak in units of restlessness, (kept, reach), NaN: none yet.
-    ratios: FloatMatrix
+    #: How past forecasts were wrong, log of real over forecast in units of restlessness,
+    #: (kept, ahead), NaN: none yet.
+    wrong: FloatMatrix
 
     @classmethod
     def empty(cls) -> Forecast:
@@ -64,9 +64,9 @@ class Forecast:
             nothing,
             np.zeros((_EXPERTS, AHEAD)),
             0.0,
-            np.full((AHEAD, len(REACHES)), np.nan),
+            np.full((AHEAD, AHEAD), np.nan),
             np.full(AHEAD, np.nan),
-            np.full((_PEAKS, len(REACHES)), np.nan),
+            np.full((0, AHEAD), np.nan),
         )
 
     @property
@@ -85,11 +85,10 @@ class Forecast:
         learned = replace(learned, past=past)
         said = learned._ask()
         path = _combined(said, learned.error)
-        peaks = np.maximum.accumulate(path)[np.array(REACHES) - 1]
         return replace(
             learned,
             said=np.concatenate([learned.said[1:], said[None]]),
-            peaks=np.concatenate([learned.peaks[1:], peaks[None]]),
+            paths=np.concatenate([learned.paths[1:], path[None]]),
             restless=np.append(learned.restless[1:], _restlessness(past)),
         )
 
@@ -107,17 +106,16 @@ class Forecast:
             self,
             error=error,
             weight=self.weight + 1.0,
-            ratios=np.concatenate([self.ratios[1:], self._peak_ratios(rate_per_s)[None]]),
+            wrong=self._wrong(rate_per_s),
         )
 
-    def _peak_ratios(self, rate_per_s: float) -> FloatVector:
-        recent = np.append(self.past[-AHEAD:], rate_per_s)
-        found = np.full(len(REACHES), np.nan)
-        for i, reach in enumerate(REACHES):
-            forecast, restless = self.peaks[AHEAD - reach, i], self.restless[AHEAD - reach]
-            if np.isfinite(forecast):
-                found[i] = np.log(recent[-reach:].max() / forecast) / restless
-        return found
+    def _wrong(self, rate_per_s: float) -> FloatMatrix:
+        """With the forecast of 48 bins ago, of which all is known now."""
+        if not np.isfinite(self.restless[0]):
+            return self.wrong
+        real = np.append(self.past[1 - AHEAD :], rate_per_s)
+        newest = np.log(real / self.paths[0]) / self.restless[0]
+        return np.concatenate([self.wrong[-_ERRORS:], newest[None]])
 
     # -- asking -------------------------------------------------------------------------------
 
@@ -125,16 +123,10 @@ class Forecast:
         """The next 48 bins."""
         return _combined(self._ask(), self.error)
 
-    def peaks_within(self, sure: Sequence[float]) -> FloatMatrix:
-        """Rates that are not passed within each reach with each chance, (reach, chance)."""
-        if not self.bins:
-            return np.zeros((len(REACHES), len(sure)))
-        found = np.empty((len(REACHES), len(sure)))
-        for i in range(len(REACHES)):
-            known = self.ratios[:, i]
-            known = np.concatenate([known[np.isfinite(known)], _PRIOR])
-            found[i] = self.peaks[-1, i] * np.exp(np.quantile(known, sure) * self.restless[-1])
-        return np.asarray(np.maximum.accumulate(found, axis=0))
+    def scenarios(self) -> FloatMatrix:
+        """Rates that may come, as past forecasts were wrong, (scenario, ahead)."""
+        wrong = np.concatenate([self.wrong[::-1][::_THIN], _PRIOR])
+        return np.asarray(self.paths[-1] * np.exp(wrong * self.restless[-1]))
 
     def _ask(self) -> FloatMatrix:
         """What each forecaster says for the next bins, NaN where it cannot; (expert, ahead)."""
@@ -159,11 +151,11 @@ class Forecast:
 
 
 def _trend(past: FloatVector, ahead: IntVector) -> FloatVector:
-    """The slope of the last bins goes on, less and less."""
-    last = past[-4:]
+    """The usual slope of the last bins goes on, less and less; one jump is no trend."""
+    last = past[-6:]
     if len(last) < 2:
         return np.full(len(ahead), past[-1])
-    slope = (last[-1] - last[0]) / (len(last) - 1)
+    slope = float(np.median(np.diff(last)))
     reach = _DAMPED * (1.0 - _DAMPED**ahead) / (1.0 - _DAMPED)
     return np.asarray(np.maximum(past[-1] + slope * reach, 0.1 * past[-1]))
 
@@ -180,9 +172,9 @@ def _combined(said: FloatMatrix, error: FloatMatrix) -> FloatVector:
 
 
 def _restlessness(past: FloatVector) -> float:
-    """Root mean square of the steps from bin to bin, as parts."""
+    """The usual step from bin to bin, as a part: a median, for a jump says nothing of the rest."""
     recent = past[-_RESTLESS - 1 :]
     if len(recent) < 2:
         return 5 * _LEAST_RESTLESS
-    steps = np.diff(np.log(np.maximum(recent, 1e-9)))
-    return float(max(np.sqrt(np.mean(steps**2)), _LEAST_RESTLESS))
+    steps = np.abs(np.diff(np.log(np.maximum(recent, 1e-9))))
+    return float(max(_DEVIATION * np.median(steps), _LEAST_RESTLESS))

@@ -44,6 +44,8 @@ class WantedChange:
     shrinking_since_s: float
     #: Rates to which changes did not help, while nothing differs.
     useless_per_s: tuple[float, ...] = ()
+    #: Wanted for another reason than what the plan carries.
+    beyond_rate: bool = False
 
     @property
     def shrinks(self) -> bool:
@@ -72,6 +74,8 @@ def not_ready(seen: Observation, rules: WatchRules) -> tuple[str, str] | None:
 
 
 def _dead_band(w: WantedChange) -> str | None:
+    if w.beyond_rate:
+        return None
     part = abs(w.plan.carries_per_s / max(w.carries_now_per_s, 1e-9) - 1.0)
     fewer = w.plan.machines < len(w.seen.placement.machines_used)
     if part > max(w.rules.dead_band, _NOTHING) and (fewer or not w.shrinks):

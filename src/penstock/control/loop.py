@@ -6,14 +6,18 @@ takes observations from an engine or from a rehearsal, and carries decisions out
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import isnan
 from typing import Any
 
 from penstock.control.decision import Decision, DecisionKind, Proposal, Refusal
+from penstock.control.detectors.bank import BankMemory, DetectorBank
+from penstock.control.detectors.detector import Detection
 from penstock.control.guards import ChangeRecord, WantedChange, not_ready, refusal
 from penstock.control.observation import Observation
-from penstock.control.policy import Policy, Setting
+from penstock.control.policy import Policy, RecallingPolicy, Setting
+from penstock.control.provenance import ProvenanceData
+from penstock.control.sick_machines import around_the_sick, drain, is_sick, named
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
 from penstock.model.watch_rules import WatchRules
@@ -49,20 +53,50 @@ class LoopState:
     useless_per_s: tuple[float, ...] = ()
     machines_then: int = 0
     last_paused_s: float = float("nan")
+    #: Plans for machines as they should be; the setting's plan with sick ones as they are.
+    healthy: CapacityPlanner | None = None
+    bank: DetectorBank = field(default_factory=DetectorBank)
+    detected: BankMemory = field(default_factory=lambda: BankMemory(()))
+    #: What was detected in this turn.
+    detections: tuple[Detection, ...] = ()
 
 
 def begin(
-    problem: Problem, planner: CapacityPlanner, policy: Policy, rules: WatchRules
+    problem: Problem,
+    planner: CapacityPlanner,
+    policy: Policy,
+    rules: WatchRules,
+    past: ProvenanceData | None = None,
 ) -> LoopState:
-    """The state before the first turn."""
+    """The state before the first turn; policies that can begin with what ``past`` teaches."""
     setting = Setting(problem, planner, rules.latency_target_s, rules.pause_s)
-    return LoopState(setting, rules, policy.start())
+    memory = policy.start()
+    if past is not None and isinstance(policy, RecallingPolicy):
+        memory = policy.recalled(past, setting)
+    bank = DetectorBank()
+    return LoopState(
+        setting, rules, memory, healthy=planner, bank=bank, detected=bank.start(problem)
+    )
 
 
 def turn(seen: Observation, state: LoopState, policy: Policy) -> tuple[Decision, LoopState]:
     """Decide. A decision that is returned counts as made: whoever does not carry it out says so by
     what the next observation shows to run."""
-    state = _noted(seen, state)
+    decision, state = _decided(*_examined(seen, _noted(seen, state)), policy)
+    return named(decision, state.detected.active), state
+
+
+def _examined(seen: Observation, state: LoopState) -> tuple[Observation, LoopState]:
+    """What detectors say of a turn, and what it means for plans."""
+    healthy = state.healthy or state.setting.planner
+    detections, memory = state.bank.seen(seen, state.detected, healthy)
+    state = replace(state, detections=detections, detected=memory)
+    health = state.bank.health(memory)
+    seen, setting = around_the_sick(seen, state.setting, healthy, health)
+    return seen, state if setting is state.setting else replace(state, setting=setting)
+
+
+def _decided(seen: Observation, state: LoopState, policy: Policy) -> tuple[Decision, LoopState]:
     proposal, memory = policy.propose(seen, state.memory, state.setting)
     state = replace(state, memory=memory)
     unready = not_ready(seen, state.rules)
@@ -77,6 +111,7 @@ def turn(seen: Observation, state: LoopState, policy: Policy) -> tuple[Decision,
     undone, state = _undone(seen, state)
     if undone is not None:
         return undone, state
+    proposal = drain(seen, proposal, state.healthy) or proposal
     if not proposal.wants_change:
         return _nothing(seen, proposal), replace(state, shrinking_since_s=_NEVER)
     return _considered(seen, state, proposal)
@@ -123,7 +158,7 @@ def _considered(
     moves = planner.moves(seen.placement, plan.placement)
     wanted = WantedChange(
         seen, state.rules, setting.problem, plan, carries_now, moves, shares_only, state.changes,
-        since_s, state.useless_per_s,
+        since_s, state.useless_per_s, proposal.beyond_rate,
     )  # fmt: skip
     no = refusal(wanted)
     if no is not None:
@@ -148,7 +183,7 @@ def _plan(
     if proposal.placement is not None:
         return planner.as_plan(proposal.placement, seen.alive), False
     if proposal.carry_per_s is not None:
-        if proposal.carry_per_s > carries_now:
+        if proposal.carry_per_s > carries_now and not proposal.beyond_rate:
             shared = planner.reshared(seen.placement)
             if planner.carries_per_s(shared) >= proposal.carry_per_s:
                 return planner.as_plan(shared, seen.alive), True
@@ -205,8 +240,8 @@ def _undone(seen: Observation, state: LoopState) -> tuple[Decision | None, LoopS
     grew = record.carries_per_s > record.carried_before_per_s
     if not (at_limit and grew) or enough or not state.rules.must_keep:
         return None, state
-    if not seen.alive[made.before.machine].all():
-        return None, state
+    if not seen.alive[made.before.machine].all() or is_sick(state.detected.active):
+        return None, state  # the plan is not to blame
     reason = (
         f"undone: it was to carry {record.carries_per_s:.0f} tuples/s and carries "
         f"{seen.processed:.0f} while tuples wait"

@@ -35,6 +35,9 @@ class Observation:
     paused_s: float = nan
     #: Part of the time in which spouts were kept from emitting.
     held_back: float = nan
+    #: Tuples/s on each stream, (streams,), and into each instance, (instances,).
+    stream_per_s: FloatVector | None = None
+    instance_per_s: FloatVector | None = None
 
     @property
     def offered(self) -> float:

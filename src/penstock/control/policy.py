@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from penstock.control.decision import Proposal
 from penstock.control.observation import Observation
+from penstock.control.provenance import ProvenanceData
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
 from penstock.planning.capacity_plans import CapacityPlanner
@@ -48,6 +49,15 @@ class Policy(Protocol):
 
     def propose(self, seen: Observation, memory: Any, setting: Setting) -> tuple[Proposal, Any]:
         """What to do now, and what to remember."""
+        ...
+
+
+@runtime_checkable
+class RecallingPolicy(Protocol):
+    """A policy that can begin with what a journal of before teaches."""
+
+    def recalled(self, past: ProvenanceData, setting: Setting) -> Any:
+        """What it remembers before the first turn, given the past."""
         ...
 
 

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from penstock.control.decision import Decision
+from penstock.control.detectors.detector import Detection
 from penstock.control.loop import begin, turn
 from penstock.control.observation import Observation
 from penstock.control.policy import Policy
 from penstock.control.recorded_load import RecordedLoad
-from penstock.control.rehearsed_engine import FaultPlan, RehearsedEngine
+from penstock.control.rehearsed_engine import FaultPlan, RehearsedEngine, SlowPlan
 from penstock.control.scores import RehearsalSeries, Score, Scorekeeper
 from penstock.errors import InputError
 from penstock.model.watch_rules import WatchRules
@@ -30,6 +31,7 @@ class RehearsalSetting:
     rules: WatchRules = field(default_factory=WatchRules)
     pauses: EnginePauses = field(default_factory=EnginePauses)
     faults: FaultPlan | None = None
+    slow: SlowPlan | None = None
     #: Distance of turns, and of the windows in which latency is judged.
     turn_s: float = 10.0
     #: Stretches, from second to second, in which telemetry is missing.
@@ -44,6 +46,13 @@ class RehearsalResult:
     series: RehearsalSeries
     #: Decisions that did something.
     decisions: tuple[Decision, ...]
+    #: What detectors said, and when machines really became slow, with their names.
+    detections: tuple[Detection, ...] = ()
+    slowed: tuple[tuple[float, str], ...] = ()
+
+
+#: Gets every turn: what was seen, decided and detected.
+Journal = Callable[[Observation, Decision, tuple[Detection, ...]], None]
 
 
 def rehearse(
@@ -52,7 +61,7 @@ def rehearse(
     planner: CapacityPlanner,
     setting: RehearsalSetting,
     seed: int = 0,
-    journal: Callable[[Observation, Decision], None] = lambda _seen, _decision: None,
+    journal: Journal = lambda _seen, _decision, _detections: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> RehearsalResult:
     """Run a load through. The same seed gives the same result, and the same journal."""
@@ -63,11 +72,13 @@ def rehearse(
         raise InputError("no plan exists for what the load begins with")
     target_s = setting.rules.latency_target_s
     engine = RehearsedEngine(
-        planner, first.placement, setting.pauses, setting.faults, target_s, rng
-    )
+        planner, first.placement, setting.pauses, setting.faults, target_s, rng,
+        setting.slow,
+    )  # fmt: skip
     state = begin(planner.problem, planner, policy, setting.rules)
     keeper = Scorekeeper(planner, load, target_s)
     step_s = setting.turn_s
+    detections: list[Detection] = []
     for number in range(int(load.duration_s / step_s)):
         offered = load.at(number * step_s)
         sample = engine.step(offered, step_s)
@@ -85,9 +96,16 @@ def rehearse(
         if decision.acts:
             engine.act(decision)
             keeper.decisions.append(decision)
-        if decision.acts or decision.refused:
-            journal(seen, decision)
+        detections += state.detections
+        journal(seen, decision, state.detections)
         if number % 1000 == 0 and stop():
             break
     score = keeper.score(policy.name, seed, engine.lost_at_s)
-    return RehearsalResult(score, keeper.series(), tuple(keeper.decisions))
+    machines = planner.problem.cluster.machines
+    return RehearsalResult(
+        score,
+        keeper.series(),
+        tuple(keeper.decisions),
+        tuple(detections),
+        tuple((at_s, machines[m].name) for at_s, m in engine.slowed),
+    )

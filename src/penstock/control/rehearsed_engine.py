@@ -27,6 +27,15 @@ class FaultPlan:
     back_after_s: float = 600.0
 
 
+@dataclass(frozen=True, slots=True)
+class SlowPlan:
+    """A random machine in use runs at a part of its speed every so often, and recovers."""
+
+    every_s: float = 7200.0
+    speed: float = 0.6
+    for_s: float = 3600.0
+
+
 class RehearsedEngine:
     """What runs in a rehearsal."""
 
@@ -38,6 +47,7 @@ class RehearsedEngine:
         faults: FaultPlan | None,
         latency_target_s: float,
         rng: np.random.Generator,
+        slow: SlowPlan | None = None,
     ) -> None:
         self.planner, self.pauses, self.faults, self.rng = planner, pauses, faults, rng
         self.model = IntervalModel(planner.problem, placement, pauses, latency_target_s)
@@ -54,6 +64,11 @@ class RehearsedEngine:
         self._paused_s = nan
         #: Machines that a change takes out of use, until it is through.
         self._draining: tuple[int, float] = (0, 0.0)
+        #: When machines became slow, and which; when they recover.
+        self.slowed: list[tuple[float, int]] = []
+        self.slow = slow
+        self._next_slow_s = slow.every_s if slow else np.inf
+        self._recovers: list[tuple[float, int]] = []
         self._used: BoolVector = self._used_by(placement)
 
     @property
@@ -71,6 +86,10 @@ class RehearsedEngine:
         self.now_s += seconds
         if self.now_s > self._next_fault_s:
             self._lose()
+        if self.now_s > self._next_slow_s:
+            self._slow_down()
+        while self._recovers and self._recovers[0][0] < self.now_s:
+            self.model.slow(self._recovers.pop(0)[1], 1.0)
         if self.now_s > self._notice_s:
             self._notice()
         if self.now_s > self._restarted_s:
@@ -103,6 +122,8 @@ class RehearsedEngine:
             self.model.cpu(processed),
             settled,
             paused_s=self._paused_s if settled else nan,
+            held_back=float(sample.backlog > 0.0),
+            stream_per_s=self.model.streams(processed),
         )
 
     def act(self, decision: Decision) -> float:
@@ -141,6 +162,17 @@ class RehearsedEngine:
         self.model.lose(~self.up)
         self._notice_s = self.now_s + self.pauses.notice_s
         self._back.append((self.now_s + self.faults.back_after_s, machine))
+
+    def _slow_down(self) -> None:
+        assert self.slow is not None
+        self._next_slow_s += self.slow.every_s
+        candidates = np.flatnonzero(self._used & self.up & (self.model.speed >= 1.0))
+        if not len(candidates):
+            return
+        machine = int(self.rng.choice(candidates))
+        self.slowed.append((self.now_s, machine))
+        self.model.slow(machine, self.slow.speed)
+        self._recovers.append((self.now_s + self.slow.for_s, machine))
 
     def _notice(self) -> None:
         self._notice_s = np.inf

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from penstock.control.decision import Decision, DecisionKind
 from penstock.control.recorded_load import RecordedLoad
 from penstock.model.arrays import BoolVector, FloatVector
-from penstock.planning.capacity_plans import CapacityPlanner
+
+if TYPE_CHECKING:
+    from penstock.planning.capacity_plans import CapacityPlanner
 
 #: Least machine-hours and pictures go by intervals of so many seconds.
 INTERVAL_S = 300.0

@@ -15,17 +15,17 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
-from penstock.change.history import Receipt
-from penstock.engines.publication import Publication
-from penstock.model.plan import Plan
-from penstock.model.snapshot import Snapshot
-from penstock.model.telemetry import Sample
-from penstock.model.topology import Topology
-from penstock.planning.solve import DEFAULT_SCHEDULER
+from penstock.planning.defaults import DEFAULT_SCHEDULER
 
 if TYPE_CHECKING:
+    from penstock.change.history import Receipt
     from penstock.engines.lab.lab import Lab
     from penstock.engines.lab.machines import LabMachine
+    from penstock.engines.publication import Publication
+    from penstock.model.plan import Plan
+    from penstock.model.snapshot import Snapshot
+    from penstock.model.telemetry import Sample
+    from penstock.model.topology import Topology
 
 #: Tells the person something that is no result.
 Say: TypeAlias = Callable[[str], None]
@@ -101,14 +101,17 @@ class Batch:
     seconds: float
     samples: tuple[Sample, ...]
 
-    def rate_per_s(self, component: str) -> float:
-        """Tuples/s that a component took in."""
+    def tuples(self, component: str) -> float:
+        """How many tuples a component took in, or a spout emitted."""
         mine = [s for s in self.samples if s.component == component]
-        tuples = sum(
+        return sum(
             s.produced if s.produced is not None else sum(i.tuples for i in s.inputs or ())
             for s in mine
         )
-        return tuples / self.seconds if self.seconds else 0.0
+
+    def rate_per_s(self, component: str) -> float:
+        """Tuples/s that a component took in."""
+        return self.tuples(component) / self.seconds if self.seconds else 0.0
 
     def cpu_s(self, component: str) -> float:
         """Seconds of CPU that a component's instances used."""

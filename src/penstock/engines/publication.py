@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from penstock.change.diff import Changes, diff
 from penstock.change.history import TopologyReceipt
 from penstock.change.in_force import plan_in_force
-from penstock.model.plan import Deployed, Places, Plan
-from penstock.model.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from penstock.model.plan import Deployed, Places, Plan
+    from penstock.model.snapshot import Snapshot
 
 
 @dataclass(frozen=True)

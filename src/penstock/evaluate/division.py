@@ -60,6 +60,12 @@ def key_division(keys: int, skew: float, buckets: int) -> FloatVector:
     return frozen(sum_by(bucket, key_weights(keys, skew), buckets))
 
 
+@lru_cache(maxsize=65536)
+def largest_bucket(keys: int, skew: float, buckets: int) -> float:
+    """The largest of :func:`key_division`, remembered for many numbers of buckets."""
+    return float(key_division(keys, skew, buckets).max())
+
+
 @lru_cache(maxsize=4)
 def key_weights(keys: int, skew: float) -> FloatVector:
     """Fraction of a stream with each key, the most frequent first, shape (keys,)."""

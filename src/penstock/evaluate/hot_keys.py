@@ -13,7 +13,7 @@ finds where it fills the thread (``e_remote`` at both ends) or the card (bytes i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -39,6 +39,8 @@ class HottestKey:
     #: The scale at which it fills the fastest thread, or the widest card, there is.
     scale: float
     fills: str = THREAD
+    #: The scale it allows on machines of each type, 0 where there are none, shape (types,).
+    allowed: FloatVector = field(default_factory=lambda: np.zeros(0), compare=False)
 
 
 def hottest_keys(problem: Problem) -> list[HottestKey]:
@@ -50,14 +52,16 @@ def hottest_keys(problem: Problem) -> list[HottestKey]:
     for stream in problem.streams:
         hot[stream.target] += _hottest_flow(problem, stream)
     there = np.flatnonzero(problem.cluster.machines_per_type > 0).tolist()
-    found = []
+    hottest = []
     for c in np.flatnonzero(hot > 0).tolist():
         if (problem.e[c][there] > 0).all():
             part = float(hot[c] / problem.visits[c])
-            allowed = [_allowed_on(problem, c, float(hot[c]), t) for t in there]
-            scale, fills = max(allowed, key=lambda own: own[0])
-            found.append(HottestKey(c, part, scale * _JUST_ABOVE, fills))
-    return found
+            ways = [_allowed_on(problem, c, float(hot[c]), t) for t in there]
+            scale, fills = max(ways, key=lambda own: own[0])
+            allowed = np.zeros(len(problem.cluster.types))
+            allowed[there] = [own for own, _ in ways]
+            hottest.append(HottestKey(c, part, scale * _JUST_ABOVE, fills, allowed))
+    return hottest
 
 
 def hottest_key_in_words(problem: Problem, key: HottestKey) -> str:
@@ -93,8 +97,8 @@ class _Crossing:
         points = self.points[order] * scale
         before = np.append(0.0, np.cumsum(points)[:-1])
         taken = np.clip(room - before, 0.0, points)
-        kept = np.divide(taken, points, out=np.ones(len(points)), where=points > 0)
-        return float(self.cost[order] @ (1.0 - kept)) * scale
+        part = np.divide(taken, points, out=np.ones(len(points)), where=points > 0)
+        return float(self.cost[order] @ (1.0 - part)) * scale
 
 
 def _allowed_on(problem: Problem, c: int, hot: float, t: int) -> tuple[float, str]:
@@ -105,18 +109,18 @@ def _allowed_on(problem: Problem, c: int, hot: float, t: int) -> tuple[float, st
     overhead = kind.base_cpu_points + kind.worker_cpu_points
     room = max(float(problem.cluster.usable_cpu_per_type[t]) - overhead, 0.0)
     card = np.inf if kind.nic_mbps is None else kind.nic_mbps * BYTES_PER_MEGABIT
-    into, out = _inputs(problem, c, t), _outputs(problem, c, hot, t)
+    into, out = hot_inputs(problem, c), hot_outputs(problem, c, hot)
     remote = float(problem.e_remote[c, t])
     allowed, fills = thread / own, THREAD
-    for ends, each, base, limit, what in (
+    for exchanges, each, base, limit, what in (
         ((*into, *out), [remote] * (len(into) + len(out)), own, thread, THREAD),
-        (into, [end.tuple_bytes for end in into], 0.0, card, CARD),
-        (out, [end.tuple_bytes for end in out], 0.0, card, CARD),
+        (into, [e.tuple_bytes for e in into], 0.0, card, CARD),
+        (out, [e.tuple_bytes for e in out], 0.0, card, CARD),
     ):
-        rates = np.array([end.rate for end in ends])
-        crossing = _Crossing(rates * np.array(each), np.array([end.points for end in ends]))
-        load = _Load(crossing, base, own, room)
-        if len(ends) and np.isfinite(limit) and load(allowed) > limit:
+        rates = np.array([e.rate for e in exchanges])
+        points = [float(problem.e[e.peer, t]) * e.whole for e in exchanges]
+        load = _Load(_Crossing(rates * np.array(each), np.array(points)), base, own, room)
+        if len(exchanges) and np.isfinite(limit) and load(allowed) > limit:
             allowed, fills = _where_full(load, limit, allowed), what
     return allowed, fills
 
@@ -149,19 +153,23 @@ def _where_full(load: _Load, limit: float, above: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class _End:
-    """A stream of the instance: tuples/s, and the points of all of its other end, at scale 1."""
+class HotExchange:
+    """Tuples that the instance exchanges with another component, at scale 1."""
 
+    peer: int
     rate: float
-    points: float
+    #: Tuples/s of all of the peer that this is a part of.
+    whole: float
     tuple_bytes: float
 
 
-def _inputs(problem: Problem, c: int, t: int) -> list[_End]:
+def hot_inputs(problem: Problem, c: int) -> list[HotExchange]:
+    """Where the tuples with the hottest key of a component come from."""
     return [
-        _End(
+        HotExchange(
+            stream.source,
             _hottest_flow(problem, stream),
-            float(problem.e[stream.source, t] * problem.visits[stream.source]),
+            float(problem.visits[stream.source]),
             stream.tuple_bytes,
         )
         for stream in problem.streams
@@ -169,12 +177,16 @@ def _inputs(problem: Problem, c: int, t: int) -> list[_End]:
     ]
 
 
-def _outputs(problem: Problem, c: int, hot: float, t: int) -> list[_End]:
-    """Of copies and of what stays in its process it is not known how much crosses."""
+def hot_outputs(problem: Problem, c: int, hot: float) -> list[HotExchange]:
+    """Where the instance sends what it makes of ``hot`` tuples/s.
+
+    Of copies and of what stays in its process it is not known how much crosses.
+    """
     return [
-        _End(
+        HotExchange(
+            stream.target,
             hot * stream.selectivity,
-            float(problem.e[stream.target, t] * problem.visits[c] * stream.selectivity),
+            float(problem.visits[c]) * stream.selectivity,
             stream.tuple_bytes,
         )
         for stream in problem.streams

@@ -92,7 +92,7 @@ def _without_odd_cycles(streams: list[_LocalStream]) -> list[_LocalStream]:
     """The streams that can be kept so that components fall into two sides."""
     side: dict[int, int] = {}
     group: dict[int, set[int]] = {}
-    found = []
+    chosen = []
     for stream in streams:
         a, b = stream.source, stream.target
         for c in (a, b):
@@ -106,8 +106,8 @@ def _without_odd_cycles(streams: list[_LocalStream]) -> list[_LocalStream]:
             for c in group[b]:
                 group[c] = group[a]
         if side[a] != side[b]:
-            found.append(stream)
-    return found
+            chosen.append(stream)
+    return chosen
 
 
 def _multipliers(ends: list[tuple[int, int]], roots: FloatVector, part: FloatVector) -> FloatVector:
@@ -176,13 +176,13 @@ class _Rows:
 
     def _new_rows(self, right: FloatVector, wanted: np.ndarray) -> tuple[IntVector, IntVector]:
         """Rows for bytes out and bytes in of each type; -1 where a type has no limit."""
-        found = []
+        row_numbers = []
         for _ in range(2):
             rows = np.full(len(right), -1, dtype=np.int64)
             rows[wanted] = self.height + len(self.right) + np.arange(int(wanted.sum()))
             self.right += right[wanted].tolist()
-            found.append(rows)
-        return found[0], found[1]
+            row_numbers.append(rows)
+        return row_numbers[0], row_numbers[1]
 
     def add(self, stream: FlatStream) -> None:
         """One column per type for what stays on its machines, and the rows that limit it."""

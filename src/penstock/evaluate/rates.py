@@ -160,6 +160,12 @@ def serve_locally(
     return np.where(served[worker[sources]], 0.0, sent), float(sent_by_worker[served].sum())
 
 
+def stream_rates(problem: Problem, placement: Placement) -> FloatVector:
+    """Tuples/s sent on each stream at scale 1, whoever gets them, shape (streams,)."""
+    into = visit_ratios(problem, placement.counts(len(problem.components)))
+    return np.array([into[s.source] * s.selectivity for s in problem.streams])
+
+
 def visit_ratios(problem: Problem, counts: IntVector | None = None) -> FloatVector:
     """Total input of each component at scale 1, k[c] times the demand, shape (components,).
 

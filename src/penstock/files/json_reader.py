@@ -29,6 +29,13 @@ _MOST_DIGITS = 4300  # Python's own limit
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[\]{},:]|[^\s\[\]{},:"]+')
 
 
+#: Escapes of text; what is left of a pair of surrogates without the other is no character.
+_ESCAPE = re.compile(
+    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    r"|(?P<half>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)"
+)
+
+
 class _Repeated(Exception):
     def __init__(self, key: str) -> None:
         self.key = key
@@ -53,6 +60,7 @@ def parse_json(text: str, name: str) -> ParsedFile:
         message = f"holds a number of more than {_MOST_DIGITS} digits"
         raise InputError(Finding(message, name, _line_of_long_number(text))) from None
     _refuse_deep(value, name)
+    _refuse_half_characters(value, text, name)
     return ParsedFile(name, value, lambda: _positions(text))
 
 
@@ -89,6 +97,25 @@ def _refuse_deep(value: object, name: str) -> None:
         if not level:
             return
     raise InputError(Finding(f"nested more than {MOST_DEPTH} deep", name))
+
+
+def _refuse_half_characters(value: object, text: str, name: str) -> None:
+    """A surrogate without the other one, which no file can be written with."""
+    if "\\ud" not in text and "\\uD" not in text:
+        return
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        code = ord(error.object[error.start])
+        message = f"not JSON: half a character (\\u{code:04x}), a surrogate without the other one"
+        raise InputError(Finding(message, name, _line_of_half(text))) from None
+
+
+def _line_of_half(text: str) -> int | None:
+    if not _is_searched(text):
+        return None
+    half = next((m for m in _ESCAPE.finditer(text) if m["half"]), None)
+    return text.count("\n", 0, half.start()) + 1 if half else None
 
 
 def _line_of_long_number(text: str) -> int | None:

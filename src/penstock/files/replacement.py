@@ -16,8 +16,10 @@ import os
 import re
 import secrets
 import stat
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 _SUFFIX = ".penstock-draft"
 #: Only these are surely ours: a file's name, or its beginning, and random digits.
@@ -31,17 +33,27 @@ _OPEN_FILES = re.compile(r"/dev/fd|/proc/(self|thread-self|\d+(/task/\d+)?)/fd")
 
 def replace_file(path: Path, content: bytes) -> None:
     """Give a path its content, all of it or none of it."""
+    with replacing(path) as sink:
+        sink.write(content)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """Takes the new content of a path, which has it when the block ends; nothing if it fails."""
     before = _status(path)
     if before is not None and stat.S_ISDIR(before.st_mode):
         raise IsADirectoryError(errno.EISDIR, "is a folder")
     target = _followed(path)
     number = _open_number(target)
     if number is not None:
-        _write_all(os.dup(number), content)
+        with os.fdopen(os.dup(number), "wb") as sink:
+            yield sink
     elif before is not None and not stat.S_ISREG(before.st_mode):
-        _write_all(os.open(path, os.O_WRONLY | os.O_NOCTTY), content)
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_NOCTTY), "wb") as sink:
+            yield sink
     else:
-        _replace(target, content, before)
+        with _replacing(target, before) as sink:
+            yield sink
 
 
 def remove_leftovers(folder: Path) -> None:
@@ -78,12 +90,14 @@ def _status(path: Path) -> os.stat_result | None:
         return None
 
 
-def _replace(path: Path, content: bytes, before: os.stat_result | None) -> None:
+@contextmanager
+def _replacing(path: Path, before: os.stat_result | None) -> Iterator[BinaryIO]:
     draft, handle = _draft_beside(path)
     try:
         if before is not None:
             _keep_rights(handle, before)
-        _write(handle, content)
+        with os.fdopen(handle, "wb", closefd=False) as sink:
+            yield sink
         os.fsync(handle)
         draft.replace(path)
     except BaseException:
@@ -118,19 +132,6 @@ def _keep_rights(handle: int, before: os.stat_result) -> None:
     with suppress(PermissionError):
         os.fchown(handle, before.st_uid, before.st_gid)
     os.fchmod(handle, stat.S_IMODE(before.st_mode) & 0o777)
-
-
-def _write_all(handle: int, content: bytes) -> None:
-    try:
-        _write(handle, content)
-    finally:
-        os.close(handle)
-
-
-def _write(handle: int, content: bytes) -> None:
-    rest = memoryview(content)
-    while rest:
-        rest = rest[os.write(handle, rest) :]
 
 
 def _sync_folder(folder: Path) -> None:

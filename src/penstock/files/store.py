@@ -58,15 +58,11 @@ _READERS: dict[type[FileModel], Callable[[ParsedFile], Loaded]] = {
     WatchFile: watch_from,
 }
 _READER_OF = {model.FORMAT.name: read for model, read in _READERS.items()}
-_SCHEMAS: dict[str, type[FileModel]] = {
-    "topology": TopologyFile,
-    "cluster": ClusterFile,
-    "profile": ProfileFile,
-    "terms": TermsFile,
-    "scenario": ScenarioFile,
-    "sweep": SweepFile,
-    "plan": PlanFile,
-    "watch": WatchFile,
+#: Those with a schema by name; a simulation's result is nobody's to write.
+_SCHEMAS = {
+    model.FORMAT.name.removeprefix("penstock/"): model
+    for model in _READERS
+    if model is not SimulationFile
 }
 #: Formats of files people write.
 FORMATS = tuple(_SCHEMAS)

@@ -32,7 +32,7 @@ class WatchFile(FileModel):
     format: Literal["penstock/watch"]
     version: Version[Literal[1]]
     policy: Name = Field(WatchSetting().policy, description="Who decides.")
-    parameters: dict[Name, float] = Field(
+    parameters: dict[Name, float | Name] = Field(
         default_factory=dict, description="The policy's own parameters, where not its defaults."
     )
     latency_target_s: Positive = Field(

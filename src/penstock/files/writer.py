@@ -66,7 +66,8 @@ def fingerprint(value: object) -> str:
     """SHA-256 of a value, the same for every way of writing it down."""
     plain = _whole_numbers(value)
     canonical = json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(canonical.encode()).hexdigest()
+    # A document is held against its fingerprint before anything else is known of it.
+    return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _whole_numbers(value: object) -> object:

@@ -69,5 +69,5 @@ class WatchSetting:
     """Who decides, and what it may not do: a ``watch.yaml``."""
 
     policy: str = "penstock"
-    parameters: Mapping[str, float] = field(default_factory=dict)
+    parameters: Mapping[str, float | str] = field(default_factory=dict)
     rules: WatchRules = field(default_factory=WatchRules)

@@ -19,11 +19,12 @@ from penstock.evaluate.assess import assess
 from penstock.evaluate.bound import upper_bound
 from penstock.evaluate.capacity import capacity
 from penstock.evaluate.terms import changes_between, held_table
-from penstock.model.arrays import BoolVector, IntVector
+from penstock.model.arrays import BoolVector, FloatVector, IntVector
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
 from penstock.model.terms import Least, Terms
 from penstock.planning.laid_out import laid_near, repaired
+from penstock.planning.slow_machines import at_speeds
 from penstock.planning.solve import plan
 from penstock.schedulers.base import Budget
 from penstock.schedulers.penstock.aggregate import allows_shares
@@ -35,7 +36,11 @@ from penstock.schedulers.restricted import Restricted
 #: plan uses is worked out on a finer one.
 LEVELS = 100
 FINE_LEVELS = 1000
+#: Points of the curve of the least over rates.
+CURVE_POINTS = 40
 _MOST_KEPT = 4096
+#: Planners of slowed clusters kept, each with plans of its own.
+_MOST_SLOWED = 32
 _ENOUGH = 1.0 - 1e-9
 
 
@@ -53,6 +58,19 @@ class CapacityPlan:
     def gap(self) -> float:
         """How far it is from that least, as a part of it."""
         return self.used / self.at_least - 1.0 if self.at_least > 0 else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class CpuOfMachines:
+    """CPU that a placement needs: ``(fixed + slope * scale) / usable``, each (machines,)."""
+
+    fixed: FloatVector
+    slope: FloatVector
+    usable: FloatVector
+
+    def cpu(self, scale: float) -> FloatVector:
+        """Part of its points that each machine needs."""
+        return np.asarray((self.fixed + self.slope * scale) / self.usable)
 
 
 class CapacityPlanner:
@@ -80,13 +98,27 @@ class CapacityPlanner:
         #: By machines that are there: levels in order, and the least at each.
         self._least: dict[bytes, tuple[list[int], list[float]]] = {}
         self._carried: dict[Placement, float] = {}
+        self._loads: dict[Placement, CpuOfMachines] = {}
+        self._slowed: dict[bytes, CapacityPlanner] = {}
 
     @cached_property
     def strongest_per_s(self) -> float:
         """At most so many tuples/s are lost with one machine of a plan."""
-        found = upper_bound(self.problem)
-        fewer = float(np.max(found.added_by_one_machine))
+        bound = upper_bound(self.problem)
+        fewer = float(np.max(bound.added_by_one_machine))
         return max(fewer * self.unit, self.bound_per_s / len(self.problem.cluster.machines))
+
+    @cached_property
+    def _least_by_rate(self) -> tuple[FloatVector, FloatVector]:
+        everyone = np.ones(len(self.class_of), dtype=np.bool_)
+        rates = np.linspace(0.0, 1.0, CURVE_POINTS + 1) * self.bound_per_s * _ENOUGH
+        least = [self.least_for(rate, everyone) for rate in rates[1:].tolist()]
+        return rates, np.array([0.0, *least])
+
+    def least_about(self, rates_per_s: FloatVector) -> FloatVector:
+        """About the least that plans for these rates use, with every machine there."""
+        rates, least = self._least_by_rate
+        return np.asarray(np.interp(rates_per_s, rates, least))
 
     # -- what there is ------------------------------------------------------------------------
 
@@ -97,6 +129,29 @@ class CapacityPlanner:
                 self._carried.clear()
             self._carried[placement] = capacity(self.problem, placement).scale * self.unit
         return self._carried[placement]
+
+    def machine_load(self, placement: Placement) -> CpuOfMachines:
+        """What a placement needs of each machine, by the cost model."""
+        if placement not in self._loads:
+            if len(self._loads) > _MOST_KEPT:
+                self._loads.clear()
+            judged = capacity(self.problem, placement)
+            self._loads[placement] = CpuOfMachines(
+                judged.machine_fixed, judged.machine_slope, self.problem.cluster.usable_cpu
+            )
+        return self._loads[placement]
+
+    def at_speeds(self, speed: FloatVector) -> CapacityPlanner:
+        """The planner of the same problem with machines at parts of their speed, (machines,)."""
+        if (speed >= 1.0).all():
+            return self
+        key = speed.tobytes()
+        if key not in self._slowed:
+            if len(self._slowed) > _MOST_SLOWED:
+                self._slowed.clear()
+            problem = at_speeds(self.problem, speed)
+            self._slowed[key] = CapacityPlanner(problem, self.least, self._budget, self.levels)
+        return self._slowed[key]
 
     def used(self, placement: Placement, rate_per_s: float) -> float:
         """Machines, price per hour or watts of a placement at a rate."""
@@ -137,10 +192,10 @@ class CapacityPlanner:
         ``None`` where not even the overheads are carried.
         """
         level = self._level(rate_per_s)
-        found = self._planned(level, alive)
-        if found is None:
+        least = self._planned(level, alive)
+        if least is None:
             return None
-        placement = laid_near(self.problem, self.class_of, found, alive, current)
+        placement = laid_near(self.problem, self.class_of, least, alive, current)
         return self.as_plan(placement, alive, rate_per_s)
 
     def as_plan(
@@ -205,8 +260,8 @@ class CapacityPlanner:
             part = Restricted.to(self.problem, self._first_of_each(alive))
             rate = level * self.bound_per_s / self.levels
             terms = Terms(carry_per_s=rate, least=(self.least,))
-            found = plan(replace(part.problem, terms=terms), budget=self._budget).plan
-            if found is None:  # more than these machines carry
-                found = plan(part.problem, budget=self._budget).plan
-            self._plans[key] = None if found is None else part.back(found.placement)
+            best = plan(replace(part.problem, terms=terms), budget=self._budget).plan
+            if best is None:  # more than these machines carry
+                best = plan(part.problem, budget=self._budget).plan
+            self._plans[key] = None if best is None else part.back(best.placement)
         return self._plans[key]

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from penstock import schedulers
-from penstock.errors import ForeignSchedulerError, TooMuchWorkError
+from penstock.errors import ForeignCodeError, TooMuchWorkError
 from penstock.evaluate.bound import upper_bound
 from penstock.model.outcome import Outcome
 from penstock.model.problem import Problem
-from penstock.planning.counts import (
-    COUNTS_FROM_TOPOLOGY,
-    DEFAULT_COUNTS_FROM,
-    counts_outcome,
-    with_stated_counts,
-)
+from penstock.planning.counts import COUNTS_FROM_TOPOLOGY, counts_outcome, with_stated_counts
+from penstock.planning.defaults import DEFAULT_COUNTS_FROM
 from penstock.planning.result import ComparisonResult, PlanResult
 from penstock.planning.solve import plan
+from penstock.schedulers import SCHEDULERS
 from penstock.schedulers.base import Budget
-from penstock.schedulers.counts import missing_counts, with_counts_of
+from penstock.schedulers.counts import has_all_counts, missing_counts, with_counts_of
 
 
 def compare(
@@ -35,18 +31,16 @@ def compare(
 
     ``given_counts`` runs every scheduler on the same instance counts, as the papers do.
     """
-    chosen = (
-        list(names) if names else [n for n, r in schedulers.registered().items() if r.scheduler]
-    )
+    chosen = list(names or SCHEDULERS.usable())
     for name in chosen:
-        schedulers.get(name)
+        SCHEDULERS.get(name)
     bound = upper_bound(problem) if problem.has_rates else None
     if counts_from == COUNTS_FROM_TOPOLOGY:
         problem = with_stated_counts(problem, seed, budget)
         counts_from = DEFAULT_COUNTS_FROM
     if given_counts and missing_counts(problem):
         source = counts_outcome(problem, counts_from, seed, budget)
-        if source.placement is not None:
+        if source.placement is not None and has_all_counts(problem, source.placement):
             problem = with_counts_of(problem, source.placement)
     if given_counts and not missing_counts(problem):
         # Laid down for those that would decide counts themselves, too.
@@ -58,7 +52,7 @@ def compare(
             row = plan(
                 problem, name, seed=seed, counts_from=counts_from, budget=budget, bound=bound
             )
-        except (ForeignSchedulerError, TooMuchWorkError) as error:
+        except (ForeignCodeError, TooMuchWorkError) as error:
             # The others still have their answers.
             failed = Outcome(None, notes=(str(error).removeprefix(f"{name}: "),))
             row = PlanResult(name, problem, None, failed, None, bound, 0.0)

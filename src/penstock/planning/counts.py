@@ -6,16 +6,21 @@ from collections.abc import Callable
 
 import numpy as np
 
-from penstock import schedulers
 from penstock.errors import InputError
 from penstock.model.outcome import Outcome
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
+from penstock.planning.defaults import DEFAULT_COUNTS_FROM
 from penstock.schedulers.base import Budget
-from penstock.schedulers.counts import changed_counts, missing_counts, with_counts_of
+from penstock.schedulers.counts import (
+    changed_counts,
+    has_all_counts,
+    missing_counts,
+    with_counts_of,
+)
 from penstock.schedulers.foreign import solve
+from penstock.schedulers.registry import SCHEDULERS
 
-DEFAULT_COUNTS_FROM = "hetero"
 #: In place of a scheduler's name: every scheduler keeps the counts that topologies state.
 COUNTS_FROM_TOPOLOGY = "topology"
 #: How a plan says that its scheduler only placed, and whose counts it placed.
@@ -24,7 +29,7 @@ COUNTS_FROM_NOTE = "instance counts from"
 
 def counts_outcome(problem: Problem, name: str, seed: int, budget: Callable[[], Budget]) -> Outcome:
     """The answer of the scheduler that is to decide the instance counts."""
-    source = schedulers.get(name)
+    source = SCHEDULERS.get(name)
     if not source.looks.counts:
         raise InputError(
             f'scheduler "{name}" does not choose instance counts; --counts-from needs one that does'
@@ -46,7 +51,7 @@ def with_stated_counts(problem: Problem, seed: int, budget: Callable[[], Budget]
     if not missing_counts(problem):
         return problem.with_counts([count or 0 for count in problem.counts_asked])
     source = counts_outcome(problem, DEFAULT_COUNTS_FROM, seed, budget)
-    if source.placement is None:
+    if source.placement is None or not has_all_counts(problem, source.placement):
         raise InputError(f"no instance counts from {DEFAULT_COUNTS_FROM} for those not stated")
     return with_counts_of(problem, source.placement)
 

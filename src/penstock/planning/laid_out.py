@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from penstock.evaluate.capacity import capacity
 from penstock.evaluate.limits import violations
@@ -40,25 +39,27 @@ def laid_near(
 
 def _matched(wanted: IntMatrix, now: IntMatrix) -> IntVector:
     """A different row of ``now`` for each row of ``wanted``, with the largest overlap."""
-    found = np.full(len(wanted), -1, dtype=np.int64)
+    partner = np.full(len(wanted), -1, dtype=np.int64)
     free = np.ones(len(now), dtype=np.bool_)
     rows: dict[bytes, list[int]] = {}
     for i in range(len(now) - 1, -1, -1):
         rows.setdefault(now[i].tobytes(), []).append(i)
     for i, row in enumerate(wanted):  # what runs there already stays
         if same := rows.get(row.tobytes()):
-            found[i] = same.pop()
-            free[found[i]] = False
-    left, places = np.flatnonzero(found < 0), np.flatnonzero(free)
+            partner[i] = same.pop()
+            free[partner[i]] = False
+    left, places = np.flatnonzero(partner < 0), np.flatnonzero(free)
     if max(len(left), len(places)) > _MOST_MATCHED:
-        found[left] = places[: len(left)]
-        return found
+        partner[left] = places[: len(left)]
+        return partner
+    from scipy.optimize import linear_sum_assignment  # slow to load
+
     overlap = np.minimum(wanted[left][:, None, :], now[places][None, :, :]).sum(axis=2)
     # Where it makes no difference, machines in use before machines that would have to wake.
     in_use = 1e-3 * now[places].any(axis=1)
     row, column = linear_sum_assignment(overlap + in_use, maximize=True)
-    found[left[row]] = places[column]
-    return found
+    partner[left[row]] = places[column]
+    return partner
 
 
 def repaired(problem: Problem, placement: Placement, alive: BoolVector) -> Placement | None:
@@ -81,12 +82,12 @@ def repaired(problem: Problem, placement: Placement, alive: BoolVector) -> Place
         if not idle[target]:
             slot[here] += int(slot[machine == target].max(initial=-1)) + 1
         idle[target] = False
-    made = Placement.of(placement.component, machine, slot, placement.share)
-    if violations(problem, made):
-        made = Placement.of(placement.component, machine, np.zeros_like(slot), placement.share)
-        if violations(problem, made):
+    result = Placement.of(placement.component, machine, slot, placement.share)
+    if violations(problem, result):
+        result = Placement.of(placement.component, machine, np.zeros_like(slot), placement.share)
+        if violations(problem, result):
             return None
-    return best_shares(problem, made) if allows_shares(problem) else made
+    return best_shares(problem, result) if allows_shares(problem) else result
 
 
 def _stand_in(

@@ -15,7 +15,7 @@ def rate(value: float | None) -> str:
 
 
 def percent(value: float | None, digits: int = 1) -> str:
-    return UNKNOWN if value is None else f"{100 * value:.{digits}f} %"
+    return UNKNOWN if value is None else f"{100 * value:z.{digits}f} %"
 
 
 def seconds(value: float) -> str:

@@ -23,20 +23,19 @@ from penstock.planning.contingencies.by_requests import contingencies_by_request
 from penstock.planning.counts import (
     COUNTS_FROM_NOTE,
     COUNTS_FROM_TOPOLOGY,
-    DEFAULT_COUNTS_FROM,
     counts_outcome,
     note_on_counts,
     with_stated_counts,
 )
+from penstock.planning.defaults import DEFAULT_COUNTS_FROM, DEFAULT_SCHEDULER
 from penstock.planning.numbers import percent
-from penstock.planning.parameters import configured, settings_of
 from penstock.planning.result import PlanResult
+from penstock.registry import parameters_of
 from penstock.schedulers.base import Budget, Scheduler
-from penstock.schedulers.counts import missing_counts, with_counts_of
+from penstock.schedulers.counts import has_all_counts, missing_counts, with_counts_of
 from penstock.schedulers.foreign import solve
+from penstock.schedulers.registry import SCHEDULERS
 from penstock.schedulers.shortage import refutation
-
-DEFAULT_SCHEDULER = "penstock"
 
 
 def plan(
@@ -60,7 +59,7 @@ def plan(
     if there are no more kinds of losses than that; with ``same_counts`` none starts or ends then,
     as a running Storm must have it, nor without rates, where they go by what they ask for.
     """
-    chosen = configured(scheduler, parameters or {})
+    chosen = SCHEDULERS.configured(scheduler, parameters or {})
     if counts_from == COUNTS_FROM_TOPOLOGY:
         problem = with_stated_counts(problem, seed, budget)
         counts_from = DEFAULT_COUNTS_FROM
@@ -126,10 +125,9 @@ def _planned(
         return PlanResult(scheduler, problem, None, refuted, None, bound, 0.0)
     if not chosen.looks.counts and missing_counts(problem):
         source = counts_outcome(problem, counts_from, seed, budget)
-        if source.placement is None:
-            source = replace(
-                source, notes=(f"no instance counts from {counts_from}",), impossible=impossible
-            )
+        if source.placement is None or not has_all_counts(problem, source.placement):
+            notes = (f"no instance counts from {counts_from}",)
+            source = replace(source, placement=None, notes=notes, impossible=impossible)
             return PlanResult(scheduler, problem, None, source, None, bound, 0.0)
         problem = with_counts_of(problem, source.placement)
         notes = (f"{COUNTS_FROM_NOTE} {counts_from}",)
@@ -159,7 +157,7 @@ def _planned(
         problem=problem,
         placement=placement,
         scheduler=scheduler,
-        parameters=settings_of(chosen),
+        parameters={p.name: getattr(chosen, p.name) for p in parameters_of(type(chosen))},
         seed=seed,
         predicted=predicted,
         notes=(*notes, *outcome.notes, *note_on_counts(problem, placement)),

@@ -1,16 +1,18 @@
 """Schedulers: one algorithm per file, or a folder for a large one, found through the registry."""
 
-from penstock.schedulers.base import Budget, Looks, Parameter, Scheduler, parameters_of
-from penstock.schedulers.registry import ENTRY_POINT_GROUP, Registered, get, registered
+from penstock.registry import Parameter, parameters_of
+from penstock.schedulers.base import Budget, Looks, Scheduler
+from penstock.schedulers.registry import SCHEDULERS
 
 __all__ = [
-    "ENTRY_POINT_GROUP",
+    "SCHEDULERS",
     "Budget",
     "Looks",
     "Parameter",
-    "Registered",
     "Scheduler",
     "get",
     "parameters_of",
-    "registered",
 ]
+
+#: The scheduler of a name.
+get = SCHEDULERS.get

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
-from penstock.model.outcome import Outcome
-from penstock.model.plan import Scalar
-from penstock.model.problem import Problem
+    from penstock.model.outcome import Outcome
+    from penstock.model.problem import Problem
 
 #: More kinds of lost machines than this are not worked out unasked.
 MOST_KINDS = 60
@@ -81,24 +81,3 @@ class Budget:
         if self._deadline is not None and self._clock() >= self._deadline:
             return True
         return self._stop is not None and self._stop()
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """One setting of a scheduler, as the command line offers it (``--set name=value``)."""
-
-    name: str
-    default: Scalar
-    help: str
-
-
-def parameters_of(scheduler: type[Scheduler]) -> tuple[Parameter, ...]:
-    """The settings a scheduler has, in order of declaration."""
-    declared: Any = scheduler
-    if not is_dataclass(declared):
-        return ()
-    declared_fields: list[Any] = list(fields(declared))
-    return tuple(
-        Parameter(field.name, field.default, str(field.metadata.get("help", "")))
-        for field in declared_fields
-    )

@@ -12,6 +12,14 @@ def missing_counts(problem: Problem) -> list[int]:
     return [c for c, count in enumerate(problem.counts_asked) if count is None]
 
 
+def has_all_counts(problem: Problem, placement: Placement | None) -> bool:
+    """Whether counts can be taken from a placement: it may have left topologies out."""
+    if placement is None:
+        return False
+    counts = placement.counts(len(problem.components)).tolist()
+    return all(asked or count for asked, count in zip(problem.counts_asked, counts, strict=True))
+
+
 def with_counts_of(problem: Problem, placement: Placement) -> Problem:
     """The problem with a placement's counts where the topology gives none."""
     counts = placement.counts(len(problem.components)).tolist()

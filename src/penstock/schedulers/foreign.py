@@ -2,42 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import numpy as np
 
-from penstock.errors import ForeignSchedulerError, PenstockError
 from penstock.model.outcome import Outcome
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
 from penstock.schedulers.base import Budget, Scheduler
-from penstock.schedulers.registry import BUILT_IN, registered
-
-
-@contextmanager
-def naming_its_package(name: str) -> Iterator[None]:
-    """What fails inside is told as the fault of the package that the scheduler is from."""
-    try:
-        yield
-    except PenstockError:
-        raise
-    except Exception as error:
-        entry = registered().get(name)
-        if entry is None or entry.origin == BUILT_IN:
-            raise
-        raise ForeignSchedulerError(
-            f'scheduler "{name}" of package {entry.origin} failed: '
-            f"{type(error).__name__}: {error}; report this to the authors of {entry.origin} "
-            "(PENSTOCK_DEBUG=1 in the environment shows where it happened)"
-        ) from error
+from penstock.schedulers.registry import SCHEDULERS
 
 
 def solve(
     name: str, scheduler: Scheduler, problem: Problem, budget: Budget, rng: np.random.Generator
 ) -> Outcome:
     """The scheduler's answer, of a shape that can be judged."""
-    with naming_its_package(name):
+    with SCHEDULERS.naming_its_package(name):
         outcome = scheduler.solve(problem, budget, rng)
         _check_shape(problem, outcome)
     return outcome

@@ -56,7 +56,9 @@ class Regroup:
         #: A scale that is as good as any higher one.
         self.enough = np.inf
         self.rounds = 0
-        self._work: FloatMatrix = problem.e * problem.visits[:, None]
+        visits = problem.visits[:, None]
+        # No tuples cost nothing, also where no cost is known.
+        self._work: FloatMatrix = np.where(visits > 0, problem.e, 0.0) * visits
         thread = problem.instance_points - problem.met
         with np.errstate(divide="ignore", invalid="ignore"):
             #: Scale at which a thread is full, per instance there is, (C, types).

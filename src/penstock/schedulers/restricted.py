@@ -51,13 +51,3 @@ class Restricted:
         return Placement.of(
             placement.component, self.machines[placement.machine], placement.slot, placement.share
         )
-
-    def part_of(self, placement: Placement) -> Placement:
-        """What a placement of the whole problem has on these machines."""
-        here = np.isin(placement.machine, self.machines)
-        return Placement.of(
-            placement.component[here],
-            np.searchsorted(self.machines, placement.machine[here]),
-            placement.slot[here],
-            placement.share[here],
-        )

@@ -27,6 +27,7 @@ import numpy as np
 from penstock.evaluate.assess import assess
 from penstock.evaluate.capacity import capacity
 from penstock.evaluate.latency import path_latency_ms
+from penstock.evaluate.rates import stream_rates
 from penstock.model.arrays import BoolVector, FloatVector
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
@@ -81,6 +82,8 @@ class _InForce:
     idle_latency_s: float
     machine_fixed: FloatVector
     machine_slope: FloatVector
+    #: Tuples/s on each stream at scale 1, (streams,).
+    streams: FloatVector
 
 
 class IntervalModel:
@@ -139,6 +142,10 @@ class IntervalModel:
         points = self._now.machine_fixed + self._now.machine_slope * (processed_per_s / self.unit)
         return np.asarray(points / (self.problem.cluster.usable_cpu * self.speed))
 
+    def streams(self, processed_per_s: float) -> FloatVector:
+        """Tuples/s on each stream at a rate, shape (streams,)."""
+        return np.asarray(self._now.streams * (processed_per_s / self.unit))
+
     # -- time ---------------------------------------------------------------------------------
 
     def step(self, offered_per_s: float, seconds: float) -> IntervalSample:
@@ -180,7 +187,11 @@ class IntervalModel:
             carries = self._carried(judged.machine_fixed, judged.machine_slope, judged.scale)
             idle_ms = path_latency_ms(assess(self.problem, self.placement), 0.0) or 0.0
             self._known[key] = _InForce(
-                carries * self.unit, idle_ms / 1e3, judged.machine_fixed, judged.machine_slope
+                carries * self.unit,
+                idle_ms / 1e3,
+                judged.machine_fixed,
+                judged.machine_slope,
+                stream_rates(self.problem, self.placement),
             )
         return self._known[key]
 

@@ -210,11 +210,13 @@ class _Divided:
 
     @property
     def choice(self) -> RouteChoice:
-        if self.stream.grouping.is_copied:
+        grouping = self.stream.grouping
+        if grouping.is_copied:
             return RouteChoice.ALL
-        if self.stream.grouping.is_keyed:
+        # Parts that are not even by themselves: by key, or however a grouping divides.
+        if not (grouping.is_even or grouping.is_local or grouping.is_single):
             return RouteChoice.RANDOM
-        follows = self.stream.grouping.follows_shares and self.has_shares
+        follows = grouping.follows_shares and self.has_shares
         return RouteChoice.SHARES if follows else RouteChoice.TURN
 
 

@@ -20,6 +20,8 @@ _TIMES_UNDER_WAY = 4
 _MOST_LOOKS = 60
 #: A longer run has longer ones, so that there are never more than a scenario file may ask for.
 _MOST_RESULTS = 20_000
+#: As in files: beyond it a quantity means nothing.
+_HIGHEST = 1e15
 
 
 def offering(
@@ -29,6 +31,8 @@ def offering(
     load = per_s if per_s is not None else of_sustainable
     if load is None or not (isfinite(load) and load > 0):
         raise InputError(f"the offered rate must be a positive number, not {load}")
+    if load > _HIGHEST:
+        raise InputError(f"the offered rate must be at most {_HIGHEST:g}, not {load:g}")
     offered = replace(scenario.offered, per_s=per_s, of_sustainable=of_sustainable, in_flight=None)
     return replace(scenario, offered=offered)
 
@@ -37,6 +41,8 @@ def shortened(scenario: Scenario, seconds: float) -> Scenario:
     """The same for another time, with as many results over time."""
     if not (isfinite(seconds) and seconds > 0):
         raise InputError(f"the simulated time must be a positive number of seconds, not {seconds}")
+    if seconds > _HIGHEST:
+        raise InputError(f"the simulated time must be at most {_HIGHEST:g} s, not {seconds:g}")
     looks = max(1, round(scenario.duration_s / scenario.sample_s))
     warmup_s = scenario.warmup_s
     if warmup_s is not None and warmup_s >= seconds:

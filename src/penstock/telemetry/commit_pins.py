@@ -18,7 +18,8 @@ from pathlib import Path
 def pin(manifest: Path) -> int | None:
     """Hold a commit: the open file; none where it is gone or is just being deleted."""
     try:
-        handle = os.open(manifest, os.O_RDONLY | os.O_CLOEXEC)
+        # Not waiting: what has the name may be a FIFO.
+        handle = os.open(manifest, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except FileNotFoundError:
         return None
     try:
@@ -42,7 +43,7 @@ def unpinned(manifests: Iterable[Path]) -> Iterator[set[Path]]:
         for path in manifests:
             try:
                 # To be written to, although it is not: shared file systems ask for that.
-                handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+                handle = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
             except OSError:
                 continue
             stack.callback(os.close, handle)

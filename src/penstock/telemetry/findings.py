@@ -86,6 +86,19 @@ class NotMeasured(PenstockError):
 
 
 @dataclass(frozen=True)
+class FollowerLag:
+    """How far a follower's profile is behind what runs."""
+
+    #: From the time of the newest record to the profile; a clock that is ahead makes it negative.
+    newest_record_s: float
+    #: From the beginning of the batch to the profile.
+    batch_s: float
+
+    def to_dict(self) -> dict[str, float]:
+        return {"newest_record_s": self.newest_record_s, "batch_s": self.batch_s}
+
+
+@dataclass(frozen=True)
 class Measurement:
     """What one run over the telemetry found."""
 
@@ -97,6 +110,8 @@ class Measurement:
     drift: tuple[CostDrift, ...]
     #: How long each step took.
     timings: tuple[StepTime, ...] = ()
+    #: Only where records are followed as they come in.
+    lag: FollowerLag | None = None
 
     @property
     def not_ready(self) -> tuple[NotReady, ...]:

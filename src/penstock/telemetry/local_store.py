@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
@@ -18,10 +19,12 @@ from penstock.errors import Finding, InputError
 from penstock.telemetry.commit_pins import unpinned
 from penstock.telemetry.manifest import (
     Manifest,
+    commit_bytes,
     commits_in,
     folders_named,
     local_manifest,
     manifest_name,
+    unreadable,
 )
 from penstock.telemetry.writer_lock import StoreBusyError
 
@@ -45,15 +48,28 @@ def store_folder(address: str | Path) -> Path:
             "(penstock.telemetry.store.Store), and this reads local ones"
         )
         raise InputError(Finding(message, str(address)))
-    if not path.is_dir():
+    try:
+        is_folder = stat.S_ISDIR(path.stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        is_folder = False
+    except (OSError, ValueError) as error:
+        raise unreadable(path, error) from None
+    if not is_folder:
         raise InputError(Finding("no such folder", str(address)))
-    if not commits_in(path):
+    newest_commit(path)
+    return path
+
+
+def newest_commit(root: Path) -> int:
+    """The number of a store's newest commit, or an error where it has none."""
+    commits = commits_in(root)
+    if not commits:
         message = (
             "is not a telemetry store: it has no commit; penstock profile TELEMETRY --store FOLDER "
             "makes one"
         )
-        raise InputError(Finding(message, str(address)))
-    return path
+        raise InputError(Finding(message, str(root)))
+    return commits[-1]
 
 
 class LocalStore:
@@ -120,12 +136,15 @@ class LocalStore:
     def _named_by(self, commits: Iterable[int]) -> set[str]:
         named: set[str] = set()
         for number in commits:
-            with suppress(FileNotFoundError):
-                named |= folders_named(self._path(number).read_bytes())
+            with suppress(InputError):
+                named |= folders_named(commit_bytes(self._path(number)))
         return named
 
     def _remove(self, name: str) -> None:
         path = self.root / name
+        # By a link in a store that somebody else made, a name may lead out of it.
+        if not Path(os.path.realpath(path.parent)).is_relative_to(os.path.realpath(self.root)):
+            return
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path, ignore_errors=True)
         else:

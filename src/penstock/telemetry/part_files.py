@@ -31,15 +31,18 @@ class PartFile:
 def part_files(root: Path, part: str) -> list[PartFile]:
     """The files of a part: of a folder all that Spark would read, or the one file that it is."""
     path = root / part
-    if path.is_file():
+    # Unlike Path's these take every name there is.
+    if os.path.isfile(path):  # noqa: PTH113
         return [PartFile(path, columns_in(PurePosixPath(part).parent))]
-    if not path.is_dir():
+    if not os.path.isdir(path):  # noqa: PTH112
         raise InputError(Finding("is named by a commit of the store and is not there", str(path)))
     found = []
     for folder, folders, names in os.walk(path):
         folders[:] = sorted(name for name in folders if _is_read(name))
         columns = columns_in(PurePosixPath(part, os.path.relpath(folder, path)))
-        found += [PartFile(Path(folder, name), columns) for name in sorted(names) if _is_read(name)]
+        read = [Path(folder, name) for name in sorted(names) if _is_read(name)]
+        # A FIFO in the place of a file would be waited at for ever.
+        found += [PartFile(file, columns) for file in read if file.is_file()]
     return found
 
 

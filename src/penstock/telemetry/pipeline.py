@@ -13,7 +13,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -34,7 +34,7 @@ from penstock.telemetry.checks import type_of_host
 from penstock.telemetry.cost_fits import CostFits
 from penstock.telemetry.drift import CostDrift, between_profiles
 from penstock.telemetry.executor_traffic import executor_traffic
-from penstock.telemetry.findings import Measurement, TableFindings
+from penstock.telemetry.findings import FollowerLag, Measurement, TableFindings
 from penstock.telemetry.ingest import from_columns, from_lines
 from penstock.telemetry.intake import Intake
 from penstock.telemetry.quality import Quality
@@ -44,9 +44,10 @@ from penstock.telemetry.selection import Selection
 from penstock.telemetry.settings import USUAL_WARM_UP_S, Settings
 from penstock.telemetry.slots.files import StoreFiles, require_reachable
 from penstock.telemetry.slots.summaries import Summaries, SummaryReader
-from penstock.telemetry.slots.take_in import TakeIn, TaskReport
+from penstock.telemetry.slots.take_in import RecordsSeen, TakeIn, TaskReport, count_nothing
 from penstock.telemetry.source import RecordSource, SourceFormat
 from penstock.telemetry.spark_errors import SparkFailed
+from penstock.telemetry.step_watch import StepState, StepWatch
 from penstock.telemetry.store import Manifest, Store
 from penstock.telemetry.storm import log as storm_log
 from penstock.telemetry.tables import Tables, TakeBatch
@@ -68,7 +69,7 @@ def _silent(_: str) -> None:
     pass
 
 
-def _nothing() -> None:
+def _nothing(_began_s: float) -> None:
     pass
 
 
@@ -93,9 +94,15 @@ class Pipeline:
     #: Records that tables are made of; all of them without.
     only: Selection | None = None
     timings: Timings = field(default_factory=Timings)
+    #: Told while a step runs how far it is.
+    step_told: Callable[[StepState], None] | None = None
 
     def __post_init__(self) -> None:
         require_reachable(self.store.root)
+        self._seen: RecordsSeen = count_nothing
+        if self.step_told is not None:
+            watch = StepWatch(self.spark, self.step_told)
+            self._seen, self.timings.watch = watch.count, watch.during
         # What is known of hours that do not change is kept from one refresh to the next.
         self._summaries = SummaryReader(self.store.root)
         self._fits = CostFits(self.spark, self.timings)
@@ -104,7 +111,7 @@ class Pipeline:
 
     @property
     def tables(self) -> Tables:
-        return Tables(self.store, self.settings, self.only)
+        return Tables(self.store, self.settings, self.only, self._seen)
 
     # -- in -----------------------------------------------------------------------------------
 
@@ -129,10 +136,18 @@ class Pipeline:
         # What a run before this one took in but did not get to compute.
         self.tables.compute()
 
-        def refresh() -> None:
-            on_refresh(self.measure(baseline, name))
+        def refresh(began_s: float) -> None:
+            measured = self.measure(baseline, name)
+            on_refresh(replace(measured, lag=self._lag(began_s)))
 
         self._run_stream(source, {"processingTime": f"{every_s} seconds"}, refresh, stop)
+
+    def _lag(self, began_s: float) -> FollowerLag | None:
+        newest_ms = self.store.manifest().facts.get("newest_ms", 0)
+        if not newest_ms:
+            return None
+        now_s = self.clock()
+        return FollowerLag(now_s - newest_ms / 1000, now_s - began_s)
 
     def take_in_samples(self, samples: Iterable[Sample], name: str) -> None:
         """Records made by a reader in Python, such as answers of Storm's UI."""
@@ -154,7 +169,7 @@ class Pipeline:
         self,
         source: RecordSource,
         trigger: Mapping[str, Any],
-        after: Callable[[], None],
+        after: Callable[[float], None],
         stop: Callable[[], bool],
     ) -> None:
         identity = hashlib.sha256(source.location.encode()).hexdigest()[:10]
@@ -162,13 +177,14 @@ class Pipeline:
         unreadable: list[str] = []
 
         def batch(frame: DataFrame, number: int) -> None:
+            began_s = self.clock()
             key = f"{identity}-{number:06d}"
             if not self.tables.is_taken_in(key):
                 self.progress(f"taking in batch {number}")
                 take = partial(self._take, source, frame, tuple(unreadable), key)
                 self._timed_batch(key, take)
             unreadable.clear()
-            after()
+            after(began_s)
 
         def is_taken_in() -> bool:
             return not unreadable or stop()
@@ -246,6 +262,7 @@ class Pipeline:
             horizon_ms=horizon_ms,
             machine_types=self.machine_types,
             types_win=self.types_win,
+            seen=self._seen,
         )
         return Intake(
             taking, self._judged_columns, self._judged_lines, self.tables.write_aside(key)

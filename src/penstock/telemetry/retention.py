@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
+from penstock.errors import Finding, InputError
 from penstock.telemetry.local_store import KEPT_COMMITS, LocalStore
 from penstock.telemetry.manifest import Manifest
 from penstock.telemetry.part_files import files_of_parts
@@ -104,9 +105,10 @@ def expiry(
 def hour_began_ms(key: str) -> int | None:
     """When the hour began that a part's key begins with, if it does."""
     match = _HOUR.match(key)
-    if match is None:
+    try:
+        moment = datetime.strptime(match[0] if match else "", "%Y-%m-%d-%H").replace(tzinfo=UTC)
+    except ValueError:
         return None
-    moment = datetime.strptime(match[0], "%Y-%m-%d-%H").replace(tzinfo=UTC)
     return int(moment.timestamp()) * 1000
 
 
@@ -149,7 +151,10 @@ def counted_reasons(root: Path, parts: Iterable[str]) -> dict[str, int]:
 
     counts: Counter[str] = Counter()
     for file in files_of_parts(root, parts):
-        for batch in pq.ParquetFile(file.path).iter_batches(columns=["reason"]):
+        content = pq.ParquetFile(file.path)
+        if "reason" not in content.schema_arrow.names:
+            raise InputError(Finding("has no column reason", str(file.path)))
+        for batch in content.iter_batches(columns=["reason"]):
             for one in batch.column(0).value_counts().to_pylist():
                 counts[str(one["values"])] += one["counts"]
     return dict(sorted(counts.items()))

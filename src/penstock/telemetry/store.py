@@ -30,6 +30,7 @@ from penstock.telemetry.manifest import (
     FOLDER,
     Manifest,
     broken,
+    commit_bytes,
     folders_named,
     manifest_name,
     manifest_of,
@@ -65,6 +66,9 @@ class Store:
 
     def _read_manifest(self, number: int) -> Manifest:
         name = self._manifest_name(number)
+        if self._local is not None:
+            # Java would wait for ever at a FIFO.
+            commit_bytes(self._local.root / manifest_name(number))
         return manifest_of(self._bytes(name), name)
 
     def _bytes(self, name: str) -> bytes:

@@ -8,10 +8,11 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import IO, TYPE_CHECKING, Any
 
 from penstock.errors import Finding, InputError, UsageError
+from penstock.files.replacement import remove_leftovers, replacing
+from penstock.telemetry.broken_parquet import naming_broken_files
 from penstock.telemetry.store_reader import StoreReader, arrow_schema
 
 if TYPE_CHECKING:
@@ -36,8 +37,13 @@ def export_table(reader: StoreReader, table: str, target: Path, progress: RowPro
         raise UsageError(
             f"cannot tell by its name what {target} shall be; end it in {', '.join(_WRITERS)}"
         )
-    total, done = reader.rows(table), 0
-    with _whole(target) as sink, begin(sink, arrow_schema(table)) as write:
+    with naming_broken_files(reader.root):
+        total, done = reader.rows(table), 0
+    with (
+        _whole(target) as sink,
+        naming_broken_files(reader.root),
+        begin(sink, arrow_schema(table)) as write,
+    ):
         for batch in reader.batches(table, _BATCH_ROWS):
             write(batch)
             done += batch.num_rows
@@ -47,28 +53,14 @@ def export_table(reader: StoreReader, table: str, target: Path, progress: RowPro
 
 @contextmanager
 def _whole(target: Path) -> Iterator[IO[bytes]]:
-    """A file beside the target that becomes it at the end; whatever fails leaves what was there."""
+    """What the target holds at the end; whatever fails leaves what was there."""
+    remove_leftovers(Path(os.path.realpath(target)).parent)
     try:
-        draft = NamedTemporaryFile(  # noqa: SIM115
-            dir=target.parent, prefix=f".{target.name}.", delete=False
-        )
+        with replacing(target) as sink:
+            yield sink
     except OSError as error:
         message = f"cannot be written: {error.strerror or error}"
         raise InputError(Finding(message, str(target))) from None
-    try:
-        with draft:
-            yield draft
-            draft.flush()
-            os.fsync(draft.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(draft.name).chmod(0o666 & ~umask)
-        Path(draft.name).replace(target)
-    except OSError as error:
-        message = f"cannot be written: {error.strerror or error}"
-        raise InputError(Finding(message, str(target))) from None
-    finally:
-        Path(draft.name).unlink(missing_ok=True)
 
 
 @contextmanager

@@ -19,8 +19,8 @@ from penstock.errors import Finding, InputError
 from penstock.files.document import document_of
 from penstock.files.versions import OldFormatWarning
 from penstock.telemetry import manifest as manifests
-from penstock.telemetry.local_store import LocalStore
-from penstock.telemetry.manifest import Manifest, commits_in, content_of, manifest_name
+from penstock.telemetry.local_store import LocalStore, newest_commit
+from penstock.telemetry.manifest import Manifest, commit_bytes, content_of, manifest_name
 
 #: From a store and the fields of its newest manifest, as the version before wrote them, to the
 #: fields as the version after reads them (``number``, ``parts``, ``facts``). A step may write new
@@ -52,9 +52,9 @@ class MigrationResult:
 def migrate(store: LocalStore, steps: Mapping[int, StoreStep] | None = None) -> MigrationResult:
     """Bring a store to today's version; the caller is its one writer."""
     steps = STEPS if steps is None else steps
-    path = store.root / manifest_name(commits_in(store.root)[-1])
+    path = store.root / manifest_name(newest_commit(store.root))
     current = manifests.FORMAT
-    content = content_of(path.read_bytes(), str(path))
+    content = content_of(commit_bytes(path), str(path))
     before = content["version"]
     if before == current.current:
         return MigrationResult(before, before)

@@ -11,6 +11,7 @@ whole counts twice.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import reduce
@@ -21,14 +22,22 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.errors import Finding, InputError, UnknownNameError
 from penstock.telemetry.commit_pins import pin
-from penstock.telemetry.local_store import store_folder
-from penstock.telemetry.manifest import Manifest, commits_in, manifest_name, manifest_of
+from penstock.telemetry.local_store import newest_commit, store_folder
+from penstock.telemetry.manifest import (
+    Manifest,
+    content_of_file,
+    manifest_name,
+    manifest_of,
+    unreadable,
+)
 from penstock.telemetry.part_files import PartFile, files_of_parts
 
 if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.dataset as pads
 
+#: A writer deletes a commit in less; what takes longer is no writer of ours.
+_PINNED_WITHIN_S, _LOOKS_EVERY_S = 5.0, 0.02
 #: Made of the samples when it is asked for: no file holds it.
 RATES_VIEW = "rates"
 
@@ -173,18 +182,21 @@ def require_pyarrow() -> None:
 
 def _pinned(root: Path) -> tuple[int, StoreReader]:
     """The newest commit, held; of one that goes while it is opened, the one that came instead."""
+    deadline = time.monotonic() + _PINNED_WITHIN_S
     while True:
-        number = commits_in(root)[-1]
-        path = root / manifest_name(number)
+        path = root / manifest_name(newest_commit(root))
         try:
             handle = pin(path)
-            if handle is None:
-                continue
-            content = path.read_bytes()
         except OSError as error:
-            raise InputError(Finding(f"cannot be read: {error.strerror}", str(path))) from None
+            raise unreadable(path, error) from None
+        if handle is None:
+            if time.monotonic() > deadline:
+                message = "is locked by another process, or a link to nothing"
+                raise InputError(Finding(message, str(path)))
+            time.sleep(_LOOKS_EVERY_S)
+            continue
         try:
-            return handle, StoreReader(root, manifest_of(content, str(path)))
+            return handle, StoreReader(root, manifest_of(content_of_file(handle, path), str(path)))
         except BaseException:
             os.close(handle)
             raise

@@ -34,7 +34,7 @@ from penstock.telemetry.slots.hour_task import REPEATED, HourReport, HourTask, H
 from penstock.telemetry.slots.keys import HOUR_LENGTH, hour_of, shifted, slot_of
 from penstock.telemetry.slots.samples import ChosenRecords, WindowSettings
 from penstock.telemetry.slots.sums import SampleSizes
-from penstock.telemetry.slots.take_in import TaskReport
+from penstock.telemetry.slots.take_in import RecordsSeen, TaskReport, count_nothing
 from penstock.telemetry.store import Store
 
 #: Where records go that failed a check: beside the hours.
@@ -57,6 +57,8 @@ class Tables:
     settings: Settings = field(default_factory=Settings)
     #: Records that count; all of them without.
     only: Selection | None = None
+    #: Told by tasks how many records they have read.
+    seen: RecordsSeen = count_nothing
 
     # -- take in ------------------------------------------------------------------------------
 
@@ -110,6 +112,7 @@ class Tables:
             part=f"{manifest.number + 1:08d}",
             sizes=_least_sizes(manifest),
             schemas={name: to_arrow_schema(TABLES[name]) for name in _HOUR_TABLES},
+            seen=self.seen,
         )
         computed = _run_hours(self.store, task, work)
         try:
@@ -256,6 +259,7 @@ def _with_report(
         "batches": _recent(batches),
         "records": int(facts.get("records", 0)) + records,
         "aside": Counter(facts.get("aside", {})) + aside,
+        "newest_ms": max(int(facts.get("newest_ms", 0)), report.newest_ms),
         "totals": bool(facts.get("totals") or report.totals),
         "uptimes_s": [min(uptimes_s), max(uptimes_s)] if uptimes_s else [],
         "groups": [[*names, number] for names, number in sorted(groups.items())],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 
 
@@ -35,13 +35,16 @@ class Timings:
     """The steps of a run, in the order in which they ended."""
 
     clock: Callable[[], float] = time.monotonic
+    #: Looks on while the step of this name runs.
+    watch: Callable[[str], AbstractContextManager[object]] = nullcontext
     steps: list[StepTime] = field(default_factory=list)
 
     @contextmanager
     def step(self, name: str) -> Iterator[_RowsRead]:
         """Time a block; what it sets as ``rows`` is what it read."""
         read, began = _RowsRead(), self.clock()
-        yield read
+        with self.watch(name):
+            yield read
         self.steps.append(StepTime(name, self.clock() - began, read.rows))
 
     def by_name(self) -> tuple[StepTime, ...]:

@@ -46,7 +46,8 @@ def _opened(folder: Path) -> int:
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
         return os.open(folder / LOCK_FILE, flags, 0o666)
     except OSError as error:
-        is_link = (folder / LOCK_FILE).is_symlink()
+        # Unlike Path's it takes every name there is.
+        is_link = os.path.islink(folder / LOCK_FILE)  # noqa: PTH114
         reason = f"{LOCK_FILE} is a symbolic link" if is_link else error.strerror or error
         raise InputError(Finding(f"cannot be written to: {reason}", str(folder))) from None
 

@@ -10,11 +10,12 @@ from functools import lru_cache
 
 import numpy as np
 
-from penstock import app, schedulers
+from penstock import app
 from penstock.evaluate.capacity import capacity
 from penstock.evaluate.terms import held_table
 from penstock.model.problem import Problem, build
 from penstock.planning.contingencies.with_rates import without_machine
+from penstock.schedulers import SCHEDULERS
 from penstock.schedulers.restricted import Restricted
 from penstock_bench.benchmarks.small_problems import small_problem
 from penstock_bench.generate import Size, generate
@@ -167,8 +168,7 @@ def large_problem(seed: int) -> Problem:
 
 
 def _others() -> list[str]:
-    known = schedulers.registered()
-    return [name for name, entry in known.items() if entry.scheduler and name != "penstock"]
+    return [name for name in SCHEDULERS.usable() if name != "penstock"]
 
 
 def _ahead(ours: app.PlanAnswer, names: list[str]) -> float:

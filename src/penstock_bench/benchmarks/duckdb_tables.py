@@ -18,15 +18,15 @@ from penstock_bench.benchmarks.duckdb_checks import is_sound, reason_of
 USED, WARM_UP, _, UNKNOWN = STATUSES
 #: Records that failed a check have no hour.
 ASIDE = "aside"
-_FIELDS = [f.name for f in SAMPLE_FIELDS]
-_FILLED = {
+FIELDS = [f.name for f in SAMPLE_FIELDS]
+FILLED = {
     "run": "coalesce(run, '')",
     "rack": "coalesce(rack, '')",
     "counters": f"coalesce(counters, '{Counters.DELTA.value}')",
     "sample_rate": "coalesce(sample_rate, 1.0)",
 }
 _HOUR = "strftime(make_timestamp(time_ms * 1000), '%Y-%m-%d-%H')"
-_RAW = f"encode(to_json(struct_pack({', '.join(f'{n} := {n}' for n in _FIELDS)}))::varchar)"
+_RAW = f"encode(to_json(struct_pack({', '.join(f'{n} := {n}' for n in FIELDS)}))::varchar)"
 
 
 def _sum(name: str, counter: str) -> str:
@@ -37,7 +37,7 @@ def _sum(name: str, counter: str) -> str:
 
 def take_chunk(source: str, where: str, warm_up_s: float, now_ms: int) -> str:
     """Read records once: fields filled in, rates computed, soundness judged."""
-    fields = ", ".join(f"{_FILLED.get(name, name)} as {name}" for name in _FIELDS)
+    fields = ", ".join(f"{FILLED.get(name, name)} as {name}" for name in FIELDS)
     return f"""
     create or replace temp table chunk as
     with checked as (
@@ -79,7 +79,7 @@ SET_ASIDE = [
     f"""create or replace temp table judged as
         with doubtful as (
             select rowid as id, topology, run, task, time_ms, file,
-                   hash({", ".join(_FIELDS)}) as content
+                   hash({", ".join(FIELDS)}) as content
             from chunk where sound and key in (from repeated)
         ), compared as (
             select id, min(content) over same <> max(content) over same as contradicted,

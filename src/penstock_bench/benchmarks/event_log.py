@@ -134,6 +134,6 @@ def _rows_of(event: Mapping[str, Any]) -> Iterator[tuple[int, int]]:
 def reported_passes(answer: Mapping[str, Any], samples: int) -> list[Scan]:
     """Passes that the pipeline's own tasks made, as its answer tells them among its timings."""
     lines = answer.get("timings") or ()
-    told = [line for line in lines if isinstance(line, Mapping) and "pass" in line]
-    scans = (Scan(str(line["pass"]), int(line["rows"])) for line in told)
+    passes = [line for line in lines if isinstance(line, Mapping) and "pass" in line]
+    scans = (Scan(str(line["pass"]), int(line["rows"])) for line in passes)
     return [scan for scan in scans if 2 * scan.rows >= samples]

@@ -1,14 +1,11 @@
-"""The telemetry pipeline: are its error bars true, is nothing lost, how does it grow."""
+"""The telemetry pipeline: are its error bars true, is nothing lost or misjudged."""
 
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
@@ -18,17 +15,11 @@ from typing import Any
 import numpy as np
 
 from penstock.engines.spark.session import spark_session
-from penstock.engines.spark.standalone import standalone_cluster
 from penstock.errors import PenstockError
 from penstock.evaluate.capacity import capacity
 from penstock.telemetry.findings import Measurement
 from penstock.telemetry.store_reader import RATES_VIEW, read_table
-from penstock_bench.benchmarks.recordings import (
-    everywhere,
-    random_problem,
-    write_random_cases,
-    write_volume,
-)
+from penstock_bench.benchmarks.recordings import everywhere, random_problem, write_random_cases
 from penstock_bench.benchmarks.suite import FigureTable
 from penstock_bench.synthetic import InjectedFaults, Noise, Recording, levels, write_json_lines
 from penstock_bench.synthetic.breakage import break_file
@@ -50,7 +41,7 @@ def _coverage(cases: int, seed: int) -> tuple[dict[str, float], dict[str, float]
     """Share of intervals that hold the truth, and their median width, by parameter."""
     with tempfile.TemporaryDirectory() as folder:
         truths = write_random_cases(Path(folder), cases, seed)
-        found = _build(folder)
+        profile = _build(folder)
     inside: dict[str, list[bool]] = {"e": [], "met": [], "selectivity": []}
     width: dict[str, list[float]] = {"e": [], "met": [], "selectivity": []}
 
@@ -58,13 +49,13 @@ def _coverage(cases: int, seed: int) -> tuple[dict[str, float], dict[str, float]
         inside[name].append(abs(value - truth) <= _INTERVAL * error)
         width[name].append(2 * _INTERVAL * error / truth)
 
-    for fit in found.findings.fits:
+    for fit in profile.findings.fits:
         if not fit.not_ready:
             cost = truths[fit.topology].costs[fit.component, fit.machine_type]
             compare("e", fit.e, fit.e_error, cost.e)
             compare("met", fit.met, fit.met_error, cost.met)
     real = {(t, s.source, s.target, s.name): s for t in truths for s in truths[t].streams}
-    for stream in found.findings.streams:
+    for stream in profile.findings.streams:
         known = real[stream.topology, stream.source, stream.target, stream.name]
         # An exact ratio without any scatter has an interval of no width; it counts when it is hit.
         error = max(stream.selectivity_error or 0.0, 1e-9)
@@ -104,7 +95,7 @@ def median_width(cases: int, seed: int, parameter: str, repeats: int = 1) -> Ite
 # -- the command ---------------------------------------------------------------------------------
 
 
-def _profile(folder: Path, *options: str) -> dict[str, Any]:
+def run_profile(folder: Path, *options: str) -> dict[str, Any]:
     """Run ``penstock profile`` as a user would, and give back what it prints."""
     command = [sys.executable, "-m", "penstock", "profile", str(folder), "--json", *options]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -119,7 +110,7 @@ def _profile(folder: Path, *options: str) -> dict[str, Any]:
 # -- nothing lost, nothing twice -------------------------------------------------------------------
 
 
-def _small_recording(windows: int, seed: int) -> Recording:
+def small_recording(windows: int, seed: int) -> Recording:
     problem = random_problem("killed", 5, 3, seed)
     placement = everywhere(problem)
     rng = np.random.default_rng(seed)
@@ -133,47 +124,10 @@ def _small_recording(windows: int, seed: int) -> Recording:
     )
 
 
-def killed_differences(
-    kills: int, seed: int, latest_s: float = 40.0, repeats: int = 1
-) -> Iterator[float]:
-    """Rows by which the tables of a follower killed again and again differ from an undisturbed one.
-
-    Files arrive while it runs; each kill -9 hits it at a random moment of its work.
-    """
-    for repeat in range(repeats):
-        rng = np.random.default_rng([seed, repeat])
-        with tempfile.TemporaryDirectory() as place:
-            ready, arriving = Path(place) / "ready", Path(place) / "arriving"
-            written = write_json_lines(_small_recording(240, seed), ready, rng, files=kills + 2)
-            arriving.mkdir()
-            store = Path(place) / "tables"
-            for number, path in enumerate(written.paths[:-1]):
-                _deliver(path, arriving)
-                if number:
-                    _follow_and_kill(arriving, store, float(rng.uniform(6, latest_s)))
-            _deliver(written.paths[-1], arriving)
-            _profile(arriving, "--store", str(store))
-            undisturbed = Path(place) / "undisturbed"
-            _profile(arriving, "--store", str(undisturbed))
-            yield float(different_rows(store, undisturbed))
-
-
-def _deliver(path: Path, folder: Path) -> None:
+def deliver(path: Path, folder: Path) -> None:
     hidden = folder / f".{path.name}"
     hidden.write_bytes(path.read_bytes())
     hidden.rename(folder / path.name)
-
-
-def _follow_and_kill(folder: Path, store: Path, after_s: float) -> None:
-    command = [sys.executable, "-m", "penstock", "profile", str(folder), "--follow",
-               "--every", "0.5", "--store", str(store)]  # fmt: skip
-    process = subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
-    )
-    time.sleep(after_s)
-    # Driver and Java together: the worst that can happen.
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
 
 
 def different_rows(one: Path, other: Path) -> int:
@@ -227,19 +181,19 @@ def _broken(records: int, share: float, seed: int) -> tuple[int, int, int]:
     with tempfile.TemporaryDirectory() as place:
         folder, store = Path(place) / "telemetry", Path(place) / "tables"
         folder.mkdir()
-        recording = _small_recording(records // 15, seed)
+        recording = small_recording(records // 15, seed)
         clean = Recording(**{**_fields(recording), "faults": InjectedFaults()})
         written = write_json_lines(clean, Path(place) / "good", rng)
-        made = break_file(written.paths[0], folder / "some-broken.jsonl", share, rng)
-        answer = _profile(folder, "--store", str(store), "--partial", "--driver-memory", "4g")
-        expected = made.expected
+        breakage = break_file(written.paths[0], folder / "some-broken.jsonl", share, rng)
+        answer = run_profile(folder, "--store", str(store), "--partial", "--driver-memory", "4g")
+        expected = breakage.expected
         reasons: Counter[tuple[str, str]] = Counter()
         for line, count in rows(store, "quarantine").items():
             row = json.loads(line)
             reasons[row["reason"], row["field"]] += count
         wrong = Counter({(r.value, f): n for (r, f), n in expected.items()})
         misjudged = ((wrong - reasons) + (reasons - wrong)).total()
-        return made.good - answer["quality"]["kept"], misjudged, len(expected)
+        return breakage.good - answer["quality"]["kept"], misjudged, len(expected)
 
 
 def _fields(recording: Recording) -> dict[str, Any]:
@@ -255,53 +209,3 @@ def bad_misjudged(records: int, share: float, seed: int, repeats: int = 1) -> It
     """Broken records that are not in quarantine with the right reason and field."""
     for _ in range(repeats):
         yield _broken(records, share, seed)[1]
-
-
-# -- a cluster -------------------------------------------------------------------------------------
-
-
-@lru_cache(maxsize=2)
-def _on_cluster(records: int, components: int, types: int) -> tuple[float, float, int]:
-    """Seconds with one and with two workers of one core, and rows that differ from local Spark."""
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place) / "telemetry"
-        write_volume(folder, records, components, types)
-        seconds = []
-        for workers in (1, 2):
-            with standalone_cluster(workers, memory_mb=1800) as cluster:
-                began = time.monotonic()
-                _profile_on(cluster.master, folder, Path(place) / f"workers-{workers}")
-                seconds.append(time.monotonic() - began)
-        local = Path(place) / "local"
-        _profile(folder, "--store", str(local))
-        differ = different_rows(local, Path(place) / "workers-2")
-        return seconds[0], seconds[1], differ
-
-
-def _profile_on(master: str, folder: Path, store: Path) -> None:
-    # For a few cores; Spark's 200 is for hundreds.
-    few = "spark.sql.shuffle.partitions=4"
-    _profile(folder, "--store", str(store), "--partial", "--master", master, "--config", few)
-
-
-def cluster_table(records: int, components: int, types: int) -> FigureTable:
-    one, two, _ = _on_cluster(records, components, types)
-    rows_ = [["1", f"{one:.0f} s"], ["2", f"{two:.0f} s"]]
-    title = f"Standalone cluster on this machine, {records:,} samples"
-    return FigureTable(title, ["workers of one core", "time"], rows_)
-
-
-def cluster_differences(
-    records: int, components: int, types: int, repeats: int = 1
-) -> Iterator[float]:
-    """Rows of the tables made by two workers that local Spark does not make."""
-    for _ in range(repeats):
-        yield _on_cluster(records, components, types)[2]
-
-
-def second_worker_gain(
-    records: int, components: int, types: int, repeats: int = 1
-) -> Iterator[float]:
-    for _ in range(repeats):
-        one, two, _ = _on_cluster(records, components, types)
-        yield one / two

@@ -17,21 +17,24 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 
-from penstock_bench.benchmarks.pipeline_speed import SpeedNotMeasured, run_program
+from penstock_bench.benchmarks.long_runs import made_once, say
+from penstock_bench.benchmarks.pipeline_speed import MEMORY, SpeedNotMeasured, run_program
 from penstock_bench.benchmarks.process_cpu import SessionCpu, cpu_of_session
 from penstock_bench.benchmarks.recordings import write_volume
 from penstock_bench.benchmarks.suite import FigureTable
+from penstock_bench.benchmarks.volumes import VolumeSize, link, newest, rows_in
 
 #: What follows; a test has another program do it, which needs no Spark.
 PROGRAM = (sys.executable, "-m", "penstock", "profile")
 #: A follower that says nothing for so long is given up.
 _PATIENCE_S = 1800.0
 _LOOK_EVERY_S = 0.05
+#: Files from one word on stderr to the next.
+_TOLD_EVERY = 10
 _RECORDS = re.compile(r"telemetry, ([\d,]+) records")
 
 
@@ -39,6 +42,8 @@ _RECORDS = re.compile(r"telemetry, ([\d,]+) records")
 class Following:
     """What is followed: a history, then file after file."""
 
+    #: Records of a recording, and how many of its newest are the history.
+    recorded: int
     history: int
     batches: int
     file_records: int
@@ -61,21 +66,19 @@ class LiveRun:
         return float(np.quantile(self.delays_s, 0.95))
 
 
-@cache
+@made_once
 def _followed(following: Following) -> LiveRun:
     with tempfile.TemporaryDirectory(prefix="penstock-live-") as name:
         place = Path(name)
         arriving = place / "arriving"
-        arriving.mkdir()
-        files = _files(following, place / "ready")
+        size = VolumeSize(following.recorded, following.components, following.types)
+        link(newest(size, following.history), arriving)
+        known = sum(rows_in(path) for path in arriving.iterdir())
         # The follower's first file, which it is warmed up with, is not counted.
-        old = len(files) - following.batches - 1
-        for path in files[:old]:
-            path.rename(arriving / path.name)
-        store = ["--store", str(place / "tables"), "--partial", "--driver-memory", "4g"]
-        command = [*PROGRAM, str(arriving), *store]
-        known = sum(_rows(path) for path in arriving.iterdir())
+        first, *files = _later_files(following, place / "ready")
+        command = [*PROGRAM, str(arriving), "--store", str(place / "tables"), "--partial", *MEMORY]
         if known:
+            say(f"taking in the {known:,} samples that are there before")
             run_program([*command, "--json"])
         out = place / "profile.json"
         with (
@@ -83,33 +86,28 @@ def _followed(following: Following) -> LiveRun:
             cpu_of_session(process.pid) as cpu,
         ):
             watch = _DeliveryWatch(process, cpu, out, known)
-            watch.deliver(files[old], arriving)
+            watch.deliver(first, arriving)
             watch.wait()
             watch.run = LiveRun()
             watch.last_cpu_s = cpu.seconds()
-            for path in files[old + 1 :]:
+            for number, path in enumerate(files, start=1):
                 due = time.monotonic() + following.every_s
                 watch.deliver(path, arriving)
                 watch.look_until(due)
+                if number % _TOLD_EVERY == 0:
+                    say(f"{number} of {len(files)} files")
             watch.wait()
         return watch.run
 
 
-def _files(following: Following, folder: Path) -> list[Path]:
-    """The telemetry in files of about so many records, in the order of time."""
-    later = (following.batches + 1) * following.file_records
-    total = following.history + later
+def _later_files(following: Following, folder: Path) -> list[Path]:
+    """What comes after the history, in files of about so many records, in the order of time."""
+    files = following.batches + 1
     write_volume(
-        folder, total, following.components, following.types,
-        files=max(following.batches + 2, total // following.file_records),
+        folder, files * following.file_records, following.components, following.types,
+        files=files, after=following.recorded, prefix="later",
     )  # fmt: skip
     return sorted(folder.iterdir())
-
-
-def _rows(path: Path) -> int:
-    import pyarrow.parquet as pq
-
-    return int(pq.ParquetFile(path).metadata.num_rows)
 
 
 @contextmanager
@@ -145,7 +143,7 @@ class _DeliveryWatch:
 
     def deliver(self, path: Path, folder: Path) -> None:
         """Whole or not at all, as writers should."""
-        self.known += _rows(path)
+        self.known += rows_in(path)
         path.rename(folder / path.name)
         self.waiting.append((time.monotonic(), self.known))
 
@@ -180,8 +178,8 @@ class _DeliveryWatch:
             source = json.loads(self.out.read_text())["source"]
         except (FileNotFoundError, ValueError):
             return self._seen
-        told = _RECORDS.search(source)
-        return int(told[1].replace(",", "")) if told else self._seen
+        match = _RECORDS.search(source)
+        return int(match[1].replace(",", "")) if match else self._seen
 
 
 # -- figures ---------------------------------------------------------------------------------------
@@ -198,8 +196,8 @@ def arrival_to_profile_p95(
 ) -> Iterator[float]:
     """Seconds within which 95 of 100 files are in the profile."""
     del repeats
-    run = _followed(Following(history, batches, file_records, every_s, components, types))
-    yield run.p95_s
+    following = Following(history, history, batches, file_records, every_s, components, types)
+    yield _followed(following).p95_s
 
 
 def batch_cost_over_small_store(
@@ -215,7 +213,7 @@ def batch_cost_over_small_store(
     """Core-seconds of a batch with much in the store over those with little, both medians."""
     del repeats
     much, little = (
-        _followed(Following(n, batches, file_records, every_s, components, types))
+        _followed(Following(history, n, batches, file_records, every_s, components, types))
         for n in (history, small_history)
     )
     yield float(np.median(much.batch_cpu_s) / np.median(little.batch_cpu_s))
@@ -233,7 +231,9 @@ def live_table(
     """Both stores side by side."""
     rows = []
     for records in (small_history, history):
-        run = _followed(Following(records, batches, file_records, every_s, components, types))
+        run = _followed(
+            Following(history, records, batches, file_records, every_s, components, types)
+        )
         rows.append(
             [f"{records:,}", f"{np.median(run.delays_s):.1f} s", f"{run.p95_s:.1f} s",
              f"{np.median(run.batch_cpu_s):.1f} s"]

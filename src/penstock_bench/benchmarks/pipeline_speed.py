@@ -6,7 +6,6 @@ profile. DuckDB reads the same files in a process of its own, so that both start
 
 from __future__ import annotations
 
-import atexit
 import json
 import statistics
 import subprocess
@@ -15,7 +14,6 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +25,13 @@ from penstock_bench.benchmarks.event_log import (
     read_event_logs,
     reported_passes,
 )
+from penstock_bench.benchmarks.long_runs import made_once, say
 from penstock_bench.benchmarks.process_cpu import cpu_of_session
-from penstock_bench.benchmarks.recordings import write_volume
 from penstock_bench.benchmarks.suite import FigureTable
+from penstock_bench.benchmarks.volumes import VolumeSize, first_half, volume
+
+#: What the driver may use, everywhere.
+MEMORY = ("--driver-memory", "4g")
 
 
 class SpeedNotMeasured(PenstockError):
@@ -43,15 +45,6 @@ class ProgramRun:
     seconds: float
     cpu_s: float
     answer: dict[str, Any]
-
-
-@dataclass(frozen=True)
-class VolumeSize:
-    """What is read: so many records of components × machine types."""
-
-    records: int
-    components: int
-    types: int
 
 
 @dataclass(frozen=True)
@@ -94,66 +87,89 @@ def _peer(what: str, folder: Path) -> ProgramRun:
         return run_program([sys.executable, "-m", module, what, str(folder), f"{place}/tables"])
 
 
-@cache
-def _telemetry(size: VolumeSize) -> Path:
-    """Written once; gone with this process."""
-    place = tempfile.TemporaryDirectory(prefix="penstock-speed-")
-    atexit.register(place.cleanup)
-    folder = Path(place.name) / "telemetry"
-    write_volume(folder, size.records, size.components, size.types)
-    return folder
-
-
-@cache
-def _profiled(size: VolumeSize, repeats: int) -> tuple[ProgramRun, ...]:
-    folder = _telemetry(size)
-    return tuple(profile(folder, "--driver-memory", "4g") for _ in range(repeats))
-
-
-@cache
-def _beside(size: VolumeSize, repeats: int) -> tuple[Beside, ...]:
+@made_once
+def beside(size: VolumeSize, repeats: int) -> tuple[Beside, ...]:
     """In turn, so that a machine that becomes slower meanwhile favours nobody."""
-    folder = _telemetry(size)
-    return tuple(
-        Beside(
-            profile(folder, "--driver-memory", "4g"),
-            _peer("aggregations", folder),
-            _peer("whole-job", folder),
-        )
-        for _ in range(repeats)
+    return tuple(_side_by_side(volume(size), number, repeats) for number in range(repeats))
+
+
+def _side_by_side(folder: Path, number: int, repeats: int) -> Beside:
+    return Beside(
+        _told("penstock profile", profile(folder, *MEMORY), number, repeats),
+        _told("DuckDB's aggregations", _peer("aggregations", folder), number, repeats),
+        _told("DuckDB's whole job", _peer("whole-job", folder), number, repeats),
     )
 
 
-@cache
+def _told(what: str, run: ProgramRun, number: int, repeats: int) -> ProgramRun:
+    say(f"{what}, {number + 1} of {repeats}: {run.seconds:.1f} s, {run.cpu_s:.0f} s of CPU")
+    return run
+
+
+def profiled(size: VolumeSize, repeats: int, *, peers: bool) -> tuple[ProgramRun, ...]:
+    """The pipeline alone; ``peers`` for the runs that were made beside it, which are as good."""
+    if peers:
+        return tuple(runs.pipeline for runs in beside(size, repeats))
+    return _profiled(volume(size), repeats)
+
+
+@made_once
+def _profiled(folder: Path, repeats: int) -> tuple[ProgramRun, ...]:
+    return tuple(
+        _told("penstock profile", profile(folder, *MEMORY), number, repeats)
+        for number in range(repeats)
+    )
+
+
+@made_once
 def _logged(size: VolumeSize) -> tuple[EventLog, list[Scan]]:
     """What Spark says it did, and the passes that only the pipeline knows of."""
     with tempfile.TemporaryDirectory() as place:
-        run = profile(_telemetry(size), "--driver-memory", "4g", *log_options(Path(place)))
+        run = profile(volume(size), *MEMORY, *log_options(Path(place)))
         return read_event_logs(Path(place)), reported_passes(run.answer, size.records)
+
+
+def seconds_of_steps(run: ProgramRun) -> float:
+    """From the first record to the profile, without the start of Spark."""
+    return float(sum(line["seconds"] for line in run.answer["timings"]))
 
 
 # -- figures ---------------------------------------------------------------------------------------
 
 
 def start_to_profile(
-    records: int, components: int, types: int, repeats: int = 1
+    records: int, components: int, types: int, *, peers: bool = False, repeats: int = 1
 ) -> Iterator[float]:
     """Seconds from the start of the command to the profile."""
-    for run in _profiled(VolumeSize(records, components, types), repeats):
+    for run in profiled(VolumeSize(records, components, types), repeats, peers=peers):
         yield run.seconds
+
+
+def demo_seconds(repeats: int = 1) -> Iterator[float]:
+    """Seconds of ``penstock demo``, which is ``make demo`` once everything is set up."""
+    for number in range(repeats):
+        with tempfile.TemporaryDirectory() as place:
+            began = time.monotonic()
+            command = [sys.executable, "-m", "penstock", "demo", "--out", f"{place}/out"]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            seconds = time.monotonic() - began
+        if done.returncode != 0:
+            raise SpeedNotMeasured(f"penstock demo ended: {done.stderr[-800:]}")
+        say(f"penstock demo, {number + 1} of {repeats}: {seconds:.0f} s")
+        yield seconds
 
 
 def over_aggregations(
     records: int, components: int, types: int, repeats: int = 1
 ) -> Iterator[float]:
     """Times DuckDB's bare aggregations, which check, clean, fit and keep nothing."""
-    for run in _beside(VolumeSize(records, components, types), repeats):
+    for run in beside(VolumeSize(records, components, types), repeats):
         yield run.pipeline.seconds / run.aggregations.seconds
 
 
 def over_whole_job(records: int, components: int, types: int, repeats: int = 1) -> Iterator[float]:
     """Times DuckDB doing the same: tables, quarantine, fits."""
-    for run in _beside(VolumeSize(records, components, types), repeats):
+    for run in beside(VolumeSize(records, components, types), repeats):
         yield run.pipeline.seconds / run.whole_job.seconds
 
 
@@ -161,8 +177,9 @@ def twice_the_samples(
     records: int, components: int, types: int, repeats: int = 1
 ) -> Iterator[float]:
     """How many times as long twice the samples take."""
-    half = _profiled(VolumeSize(records // 2, components, types), repeats)
-    whole = _profiled(VolumeSize(records, components, types), repeats)
+    size = VolumeSize(records, components, types)
+    whole = profiled(size, repeats, peers=True)
+    half = _profiled(first_half(size), repeats)
     for one, two in zip(half, whole, strict=True):
         yield two.seconds / one.seconds
 
@@ -171,8 +188,8 @@ def core_seconds_per_million(
     records: int, more: int, components: int, types: int, repeats: int = 1
 ) -> Iterator[float]:
     """CPU of everything that runs, for each further million of records."""
-    few = _profiled(VolumeSize(records, components, types), repeats)
-    many = _profiled(VolumeSize(more, components, types), repeats)
+    few = profiled(VolumeSize(records, components, types), repeats, peers=True)
+    many = profiled(VolumeSize(more, components, types), repeats, peers=True)
     for one, two in zip(few, many, strict=True):
         yield (two.cpu_s - one.cpu_s) / (more - records) * 1e6
 
@@ -192,7 +209,7 @@ def jobs(records: int, components: int, types: int, repeats: int = 1) -> Iterato
 
 def peer_table(records: int, components: int, types: int, repeats: int = 1) -> FigureTable:
     """Medians of the pipeline and of both forms of its peer."""
-    runs = _beside(VolumeSize(records, components, types), repeats)
+    runs = beside(VolumeSize(records, components, types), repeats)
     pipeline = statistics.median(run.pipeline.seconds for run in runs)
     rows = []
     for name, found in (

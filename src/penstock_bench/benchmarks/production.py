@@ -13,7 +13,7 @@ from penstock.model.cluster import Hop
 from penstock.model.plan import Scalar
 from penstock.model.problem import Problem
 from penstock.planning.numbers import percent, seconds
-from penstock.schedulers import registered
+from penstock.schedulers import SCHEDULERS
 from penstock.schedulers.penstock.requests.search import mean_distance
 from penstock_bench.benchmarks.suite import FigureTable
 from penstock_bench.data import production_folder
@@ -55,7 +55,7 @@ def every_scheduler(cluster: str) -> FigureTable:
     """Machines, refusals, broken limits, network mix of connected executor pairs, and time."""
     _problem(cluster)  # without the data nothing applies, for another reason than the rows say
     rows = [_STORMS_OWN[cluster].split("|")]
-    for name in registered():
+    for name in SCHEDULERS.names():
         for label, settings in _VARIANTS.get(name, [(name, {})]):
             try:
                 planned = _planned(cluster, name, str(settings.get("hard", "")))
@@ -138,8 +138,8 @@ def memory_broken(repeats: int, cluster: str) -> Iterator[float]:
     """Limits broken by schedulers that say they look at memory (with CPU hard where they can)."""
     del repeats
     _problem(cluster)
-    for name, entry in registered().items():
-        if entry.scheduler is None or not entry.scheduler.looks.memory:
+    for name, scheduler in SCHEDULERS.usable().items():
+        if not scheduler.looks.memory:
             continue
         try:
             planned = _planned(cluster, name, "memory,cpu" if name == "rstorm" else "")

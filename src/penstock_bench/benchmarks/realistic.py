@@ -16,11 +16,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from penstock import app, schedulers
+from penstock import app
 from penstock.model.cluster import Cluster, Machine, MachineType
 from penstock.model.problem import Problem, build
 from penstock.model.profile import Cost, Origin, Profile
 from penstock.model.topology import Component, Grouping, Kind, Stream, Topology
+from penstock.schedulers import SCHEDULERS
 from penstock.schedulers.base import Budget
 from penstock_bench.benchmarks.reference_loop import loop_seconds
 from penstock_bench.benchmarks.suite import FigureTable
@@ -251,7 +252,7 @@ def others_ahead_percent(repeats: int, weighted: bool, seed: int | None = None) 
     del repeats
     for case in CASES:
         problem = realistic_problem(case, seed, weighted=weighted)
-        names = [n for n, r in schedulers.registered().items() if r.scheduler and n != "penstock"]
+        names = [name for name in SCHEDULERS.usable() if name != "penstock"]
         rows = app.compare(problem, names, budget=lambda: Budget(seconds=30)).rows
         legal = [r.facts for r in rows if not (r.facts.violations or r.facts.shortfalls)]
         best = max((f.scale for f in legal if f.scale is not None), default=0.0)

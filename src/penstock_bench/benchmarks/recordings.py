@@ -86,19 +86,27 @@ def write_volume(
     seed: int = 1,
     *,
     files: int | None = None,
+    after: int = 0,
+    prefix: str = "part",
 ) -> int:
-    """So many samples of components × types, a million to a file; the number written."""
+    """So many samples of components × types, a million to a file; the number written.
+
+    ``after`` so many of the same workers, that is later by the time which these take.
+    """
     problem = random_problem("volume", components, types, seed)
     placement = everywhere(problem)
-    rng = np.random.default_rng(seed)
-    windows = max(1, records // len(placement))
-    recording = Recording(
-        problem=problem,
-        placement=placement,
+    rng = np.random.default_rng([seed, after] if after else seed)
+    windows, earlier = max(1, records // len(placement)), after // len(placement)
+    begin = Recording(problem=problem, placement=placement, scale=np.ones(1))
+    recording = replace(
+        begin,
+        start_ms=begin.start_ms + earlier * begin.window_ms,
+        uptime_s=begin.uptime_s + earlier * begin.window_s,
+        run="volume-1",
         scale=levels(capacity(problem, placement).scale, windows, rng, hold=30),
         noise=Noise(cpu_relative=0.05, cpu_points=0.1),
         faults=InjectedFaults(duplicates=0.001, outliers=0.01),
         worker_cpu_points=4.0,
     )
     number = max(1, min(windows, files or records // 1_000_000))
-    return write_parquet(recording, folder, rng, files=number).records
+    return write_parquet(recording, folder, rng, files=number, prefix=prefix).records

@@ -6,9 +6,9 @@ import time
 from collections.abc import Iterator
 from functools import lru_cache
 
-from penstock import app
+import penstock
 from penstock.model.problem import Problem, build
-from penstock.schedulers import registered
+from penstock.schedulers import SCHEDULERS
 from penstock_bench.benchmarks.exhaustive import best_scale
 from penstock_bench.generate import Size, generate
 
@@ -29,9 +29,9 @@ def _problem(seed: int, size: Size = _PAPERS_SIZE) -> Problem:
 
 
 @lru_cache(maxsize=256)
-def _optimal(seed: int, per_machine: int) -> app.PlanAnswer:
+def _optimal(seed: int, per_machine: int) -> penstock.PlanAnswer:
     settings = {"per_machine": per_machine, "effort": _ENOUGH}
-    return app.plan(_problem(seed), "optimal", parameters=settings)
+    return penstock.plan(_problem(seed), "optimal", parameters=settings)
 
 
 def optimal_seconds(repeats: int, per_machine: int) -> Iterator[float]:
@@ -67,7 +67,7 @@ def hetero_below_optimal(repeats: int) -> Iterator[float]:
     """How far below the optimum hetero's plan is, in percent, on random problems."""
     for seed in range(repeats):
         best = _optimal(seed, 10).facts.scale
-        scale = app.plan(_problem(seed), "hetero").facts.scale
+        scale = penstock.plan(_problem(seed), "hetero").facts.scale
         if best and scale:
             yield 100.0 * (1.0 - scale / best)
 
@@ -76,9 +76,9 @@ def hetero_below_optimal_on_examples(repeats: int) -> Iterator[float]:
     """The same on Linear, Diamond and Star on the testbed and the small cluster."""
     del repeats
     for topology, cluster in _EXAMPLES:
-        problem = app.problem(topology, cluster)
-        best = app.plan(problem, "optimal", parameters={"effort": _ENOUGH}).facts.scale
-        scale = app.plan(problem, "hetero").facts.scale
+        problem = penstock.problem(topology, cluster)
+        best = penstock.plan(problem, "optimal", parameters={"effort": _ENOUGH}).facts.scale
+        scale = penstock.plan(problem, "hetero").facts.scale
         if best and scale:
             yield 100.0 * (1.0 - scale / best)
 
@@ -88,8 +88,8 @@ def others_over_optimal(repeats: int) -> Iterator[float]:
     for seed in range(repeats):
         problem = _problem(seed)
         best = _optimal(seed, 10).facts.scale
-        others = [name for name in registered() if name != "optimal"]
-        rows = app.compare(problem, others).rows
+        others = [name for name in SCHEDULERS.names() if name != "optimal"]
+        rows = penstock.compare(problem, others).rows
         rates = [
             row.facts.scale
             for row in rows

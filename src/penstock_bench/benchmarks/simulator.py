@@ -9,11 +9,12 @@ from functools import lru_cache
 
 import numpy as np
 
-from penstock import app, schedulers
+from penstock import app
 from penstock.files import examples
 from penstock.model.placement import Placement
 from penstock.model.plan import Plan
 from penstock.model.problem import Problem, build
+from penstock.schedulers import SCHEDULERS
 from penstock.simulate.engine import SimulationEngine
 from penstock.simulate.intervals import Interval, interval
 from penstock.simulate.results import SimResult
@@ -119,7 +120,7 @@ def covered(tuples: list[float], seed: int, repeats: int = 1) -> Iterator[float]
 
 @lru_cache(maxsize=1)
 def _plans() -> tuple[app.PlanAnswer, ...]:
-    names = [name for name, entry in schedulers.registered().items() if entry.scheduler]
+    names = list(SCHEDULERS.usable())
     plans = []
     for example in examples.topology_names():
         problem = app.problem(example)

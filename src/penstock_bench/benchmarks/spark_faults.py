@@ -12,7 +12,6 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,6 +31,7 @@ from penstock.errors import PenstockError
 from penstock.files.store import save
 from penstock.model.plan import Plan
 from penstock_bench.benchmarks.long_runs import say
+from penstock_bench.benchmarks.process_tree import kill_tree
 from penstock_bench.benchmarks.spark import BATCH_S, closed_loop_of
 
 _STARTS_WITHIN_S = 120.0
@@ -75,15 +75,13 @@ def _run_until(command: list[str], out: Path, batch: int, more_s: float, *, kill
     deadline = time.monotonic() + _STARTS_WITHIN_S
     while Commits(out).last < batch:
         if process.poll() is not None or time.monotonic() > deadline:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+            kill_tree(process)
             last = " / ".join(output.read_text(encoding="utf-8").splitlines()[-3:])
             raise PenstockError(f"the run did not get to batch {batch}: {last}")
         time.sleep(0.05)
     time.sleep(more_s)
     if kill:
-        # Driver and Java together: the worst that can happen.
-        os.killpg(process.pid, signal.SIGKILL)
+        kill_tree(process)
     else:
         process.send_signal(signal.SIGINT)
     process.wait()

@@ -17,6 +17,11 @@ from penstock.files.document import read_document
 from penstock_bench.benchmarks import reference_loop
 from penstock_bench.benchmarks.reference_loop import ReferenceLoop
 
+
+class NotMeasurableHere(PenstockError):
+    """This machine lacks what a measure needs, and no goal is judged for it."""
+
+
 #: A measure yields one value per repeat.
 Measure = Callable[..., Iterator[float]]
 
@@ -26,6 +31,7 @@ _STATISTICS: dict[str, Callable[[list[float]], float]] = {
     "least": min,
     "most": max,
 }
+_QUICK_REPEATS = 3
 #: What a suite says of what is left out of its quick form.
 _SKIP = "skip"
 _SUITES = Path(str(files("penstock_bench.benchmarks"))) / "suites"
@@ -110,10 +116,16 @@ class Report:
     tables: list[FigureTable]
     #: What could not be measured, and why.
     failures: list[str]
+    #: What this machine cannot measure, and why; no failure.
+    left_out: list[str] = field(default_factory=list)
     #: By Ctrl-C, before everything was measured.
     interrupted: bool = False
     #: How idle the machine was, before and after whatever needs that.
     looks: list[ReferenceLoop] = field(default_factory=list)
+
+    @property
+    def has_anything(self) -> bool:
+        return bool(self.tables or self.results or self.failures or self.left_out)
 
     @property
     def busiest(self) -> ReferenceLoop | None:
@@ -136,11 +148,13 @@ def run_suite(
     only: str = "",
     settings: Mapping[str, Any] | None = None,
     progress: Callable[[str], None] = lambda _text: None,
+    keep: Callable[[Report], None] = lambda _report: None,
 ) -> Report:
-    """Run every table and benchmark of a suite whose name has ``only`` in it, in order.
+    """Run every table and benchmark of a suite whose name, or part, has ``only`` in it, in order.
 
     One that fails is told and counted; the others are not lost with it. Nor are they with Ctrl-C.
-    ``settings`` go before what the suite says, where a measure takes them.
+    ``settings`` go before what the suite says, where a measure takes them. ``keep`` gets what is
+    known after each of them, so that whoever ends the run with force loses one of them only.
     """
     if name not in suite_names():
         raise UnknownNameError("benchmark suite", name, suite_names())
@@ -148,15 +162,22 @@ def run_suite(
     report = Report([], [], [])
     try:
         for entry in (*_entries(suite, "tables", quick), *_entries(suite, "benchmarks", quick)):
-            if only in _title(entry):
+            if only in _title(entry) or only == entry.get("part"):
                 entry["with"] = entry.get("with", {}) | _taken(entry, settings or {})
                 _add(report, entry, quick, progress)
+                keep(report)
     except KeyboardInterrupt:
         report.interrupted = True
-    if only and not (report.interrupted or report.tables or report.results or report.failures):
-        names = [entry["name"] for entry in suite["benchmarks"]]
+    if only and not (report.interrupted or report.has_anything):
+        names = [*_parts(suite), *(entry["name"] for entry in suite["benchmarks"])]
         raise UnknownNameError(f"benchmark of {name} with this in its name", only, names)
     return report
+
+
+def _parts(suite: Mapping[str, Any]) -> list[str]:
+    """Words with which some benchmarks of a suite, and their tables, are run together."""
+    entries = [*suite.get("tables", []), *suite["benchmarks"]]
+    return list(dict.fromkeys(entry["part"] for entry in entries if "part" in entry))
 
 
 def _taken(entry: dict[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -186,12 +207,26 @@ def _add(
             _tell(report.results[-1], progress)
         else:
             with _watched(report, entry):
-                report.tables.append(_measure(entry)(**entry.get("with", {})))
+                report.tables.append(_measure(entry)(**_table_arguments(entry, quick)))
+    except NotMeasurableHere as reason:
+        report.left_out.append(f"{_title(entry)}: {reason}")
+        progress(f"  not judged: {reason}")
     except InputError:
         raise  # what is missing on this machine is missing for all
     except PenstockError as error:
         report.failures.append(f"{_title(entry)}: {error}")
         progress(f"  could not be measured: {error}")
+
+
+def _table_arguments(entry: Mapping[str, Any], quick: bool) -> dict[str, Any]:
+    """Those of its measure; repeats only where the suite says how many."""
+    arguments = dict(entry.get("with", {}))
+    return arguments | {"repeats": _repeats(entry, quick)} if "repeats" in entry else arguments
+
+
+def _repeats(entry: Mapping[str, Any], quick: bool) -> int:
+    repeats: int = entry.get("repeats", 1)
+    return min(repeats, _QUICK_REPEATS) if quick else repeats
 
 
 @contextmanager
@@ -205,11 +240,11 @@ def _watched(report: Report, entry: Mapping[str, Any]) -> Iterator[None]:
     report.looks.append(reference_loop.look())
 
 
-def _tell(found: Result, progress: Callable[[str], None]) -> None:
-    progress(f"  {found.value:.4g} {found.unit} {found.goal_text}")
-    if found.reference is not None:
-        is_busy = found.goal is not None and not found.is_judged
-        progress(f"  {found.reference}{'; not judged, the machine is busy' if is_busy else ''}")
+def _tell(result: Result, progress: Callable[[str], None]) -> None:
+    progress(f"  {result.value:.4g} {result.unit} {result.goal_text}")
+    if result.reference is not None:
+        is_busy = result.goal is not None and not result.is_judged
+        progress(f"  {result.reference}{'; not judged, the machine is busy' if is_busy else ''}")
 
 
 def _entries(suite: dict[str, Any], kind: str, quick: bool) -> Iterator[dict[str, Any]]:
@@ -231,10 +266,7 @@ def _measure(entry: dict[str, Any]) -> Callable[..., Any]:
 
 def _run(entry: dict[str, Any], quick: bool) -> Result:
     measure: Measure = _measure(entry)
-    repeats = entry.get("repeats", 1)
-    if quick:
-        repeats = min(repeats, 3)
-    values = list(measure(repeats=repeats, **entry.get("with", {})))
+    values = list(measure(repeats=_repeats(entry, quick), **entry.get("with", {})))
     goal: dict[str, float] = entry.get("goal", {})
     direction, limit = next(iter(goal.items()), ("", None))
     return Result(

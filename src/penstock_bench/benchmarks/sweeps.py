@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -21,6 +19,7 @@ from penstock.engines.spark.standalone import standalone_cluster
 from penstock.files.store import load
 from penstock.files.sweep_file import Sweep
 from penstock_bench.benchmarks.pipeline import BenchmarkFailed
+from penstock_bench.benchmarks.process_tree import kill_tree
 
 _PROBLEMS = (("linear", "nasiri-small"), ("star", "nasiri-small"))
 _SCHEDULERS = ("default", "hetero")
@@ -67,8 +66,7 @@ def _sweep_and_kill(suite: Path, out: Path, master: str, after_cells: int) -> in
         if process.poll() is not None or time.monotonic() > deadline:
             raise BenchmarkFailed("the sweep ended before it could be killed")
         time.sleep(0.2)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    kill_tree(process)
     return len(list((out / "cells").glob("*.json")))
 
 

@@ -46,7 +46,8 @@ from penstock.model.placement import Placement
 from penstock.model.plan import Plan
 from penstock.model.snapshot import Snapshot
 from penstock.model.topology import Kind, Topology
-from penstock.schedulers import registered
+from penstock.registry import parameters_of
+from penstock.schedulers import SCHEDULERS
 
 #: A run that has not ended a batch by then is stopped all the same.
 _MOST_QUESTIONS = 10_000
@@ -70,11 +71,11 @@ class EngineContract:
         assert self.engine.name == self.engine.name.lower()
         assert self.engine.summary
         assert isinstance(self.engine.capabilities, Capabilities)
-        assert self.engine.capabilities.scheduler in registered()
+        assert self.engine.capabilities.scheduler in SCHEDULERS.names()
 
     def test_every_option_has_a_default_and_says_what_it_is(self) -> None:
         self.engine()
-        assert all(option.help for option in registry.options_of(self.engine))
+        assert all(option.help for option in parameters_of(self.engine))
 
     def test_every_ability_is_tried(self) -> None:
         contracts: dict[Ability, type[EngineContract]] = {
@@ -85,7 +86,8 @@ class EngineContract:
         }
         abilities = sorted(self.engine.capabilities.abilities & {*contracts})
         kinds = type(self).__mro__
-        assert [ability for ability in abilities if contracts[ability] not in kinds] == []
+        untried = [contracts[one].__name__ for one in abilities if contracts[one] not in kinds]
+        assert not untried, f"{type(self).__name__} must inherit {', '.join(untried)}, too"
 
     @pytest.mark.parametrize("ability", list(Ability))
     def test_what_it_cannot_do_is_refused_and_what_it_can_is_not(self, ability: Ability) -> None:

@@ -51,7 +51,7 @@ _VERDICTS = (
 
 
 def build_page(
-    papers: Sequence[Paper], rows: Sequence[JudgedRow], results: Results, made: dict[str, str]
+    papers: Sequence[Paper], rows: Sequence[JudgedRow], results: Results, provenance: dict[str, str]
 ) -> Document:
     """Summary, what our scheduler adds, each paper's figures and tables, how it was made."""
     sections = [_summary(papers, rows, results), _what_ours_adds(papers, results)]
@@ -59,7 +59,7 @@ def build_page(
         for experiment in paper.experiments:
             own = [r for r in rows if r.paper == paper.name and r.experiment is experiment]
             sections.append(_experiment(paper, experiment, own, results))
-    sections.append(_how_made(made))
+    sections.append(_how_made(provenance))
     return Document(
         "The papers' evaluations, side by side with ours",
         tuple(sections),
@@ -258,6 +258,6 @@ def _schedulers(paper: Paper, experiment: Experiment, results: Results) -> Itera
         yield Table(f"{experiment.source}, every scheduler", columns, tuple(lines), folded=True)
 
 
-def _how_made(made: dict[str, str]) -> Section:
-    table = Table("", (Column("what"), Column("value")), tuple(made.items()))
+def _how_made(provenance: dict[str, str]) -> Section:
+    table = Table("", (Column("what"), Column("value")), tuple(provenance.items()))
     return Section("How this page was made", (table,))

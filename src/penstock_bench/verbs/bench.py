@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -22,7 +23,7 @@ from penstock_bench.benchmarks.results import (
     runs_text,
     with_run,
 )
-from penstock_bench.benchmarks.suite import run_suite, suite_names
+from penstock_bench.benchmarks.suite import Report, run_suite, suite_names
 
 
 def command(
@@ -30,7 +31,10 @@ def command(
         str | None, typer.Argument(help="Suite to run. Default: list the suites.")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer repeats.")] = False,
-    only: Annotated[str, typer.Option("--only", help="Run only what has this in its name.")] = "",
+    only: Annotated[
+        str,
+        typer.Option("--only", help="Run only what has this in its name, or one part of a suite."),
+    ] = "",
     hours: Annotated[
         float | None,
         typer.Option(
@@ -65,10 +69,21 @@ def command(
     began = time.monotonic()
     given = {"hours": hours, "seed": seed}
     settings = {what: value for what, value in given.items() if value is not None}
+    earlier = read_runs(results) if results and results.exists() else []
+
+    def run_of(report: Report) -> SuiteRun:
+        return SuiteRun(name, _provenance(name, quick, only, settings, began), report)
+
+    def keep(report: Report) -> None:
+        if results:
+            so_far = run_of(replace(report, interrupted=True))
+            write_file(results, runs_text(with_run(earlier, so_far)))
+
     report = run_suite(
-        name, quick=quick, only=only, settings=settings, progress=lambda text: say(f"… {text}")
-    )
-    run = SuiteRun(name, _provenance(name, quick, only, settings, began), report)
+        name, quick=quick, only=only, settings=settings, keep=keep,
+        progress=lambda text: say(f"… {text}"),
+    )  # fmt: skip
+    run = run_of(report)
     if as_json:
         write_json({"format": "penstock/bench", "version": 1, **run.to_dict()})
     elif markdown:
@@ -76,9 +91,10 @@ def command(
     else:
         show(figures_page(run))
     if results:
-        runs = read_runs(results) if results.exists() else []
-        write_file(results, runs_text(with_run(runs, run)), is_printed=True)
+        write_file(results, runs_text(with_run(earlier, run)), is_printed=True)
         say(f"wrote {results}")
+    for reason in report.left_out:
+        say(f"not judged: {reason}")
     for failure in report.failures:
         say(f"could not be measured: {failure}")
     if report.interrupted:

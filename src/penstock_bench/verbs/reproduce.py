@@ -80,8 +80,8 @@ def command(
     with _progress(len(tasks)) as watch:
         results = run_tasks(tasks, FigureStore(store), jobs=jobs, again=again, seen=watch.see)
     rows = judge_all(papers, results)
-    made = _how_made(paper, time.monotonic() - began, results.reused, len(tasks))
-    page = build_page(papers, rows, results, made)
+    provenance = _how_made(paper, time.monotonic() - began, results.reused, len(tasks))
+    page = build_page(papers, rows, results, provenance)
     if out:
         write_file(out, VIEWS[view](page))
     if printed:

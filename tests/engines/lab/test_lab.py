@@ -30,6 +30,7 @@ def test_everything_ends_with_the_block():
     assert not any(f.exists() for held in lab.held.values() for f in held.group.folders)
 
 
+@pytest.mark.slow
 def test_a_limited_machine_gets_its_points():
     if ControlGroups.find() is None:
         pytest.skip("no control groups this user may write")
@@ -63,6 +64,7 @@ def test_a_daemon_that_ends_is_told_with_its_last_words(tmp_path):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel's own doing, on Linux")
+@pytest.mark.slow
 def test_daemons_die_with_whoever_started_them_however_it_dies(tmp_path):
     code = (
         "import os, sys, time; from pathlib import Path;"

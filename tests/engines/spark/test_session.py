@@ -2,10 +2,12 @@
 
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 from tests.engines.listeners import lets_strangers_in, secret_on_a_command_line
 
+from penstock.engines.spark.session import say_ui_address
 from penstock.engines.spark.spark_secret import SECRET, authentication, new_secret
 from penstock.system.private_folder import scratch_folder
 
@@ -51,3 +53,13 @@ def test_a_driver_finds_the_secret_of_the_cluster_it_goes_to():
         for folder in folders:
             scratch.remove_folder(folder)
     assert authentication("spark://127.0.0.1:0") == {}
+
+
+@pytest.mark.parametrize(
+    ("address", "said"), [("http://h:4040", ["Spark's UI: http://h:4040"]), (None, [])]
+)
+def test_sparks_pages_are_named_where_they_are_on(address, said):
+    words = []
+    session = SimpleNamespace(sparkContext=SimpleNamespace(uiWebUrl=address))
+    say_ui_address(session, words.append)
+    assert words == said

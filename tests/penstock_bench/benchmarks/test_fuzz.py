@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import threading
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 
+import numpy as np
 import pytest
 
+from penstock.errors import PenstockError
 from penstock.files.document import document_of
 from penstock.files.store import load
 from penstock_bench.benchmarks.fuzz import campaign, drawing, fork_server, kills, properties
@@ -70,6 +75,7 @@ def ended(code: int = 0, out: bytes = b"", err: bytes = b"", **more) -> CommandO
 def test_dozens_of_fuzzed_commands_end_as_they_should(tmp_path, capsys):
     failures = Failures(tmp_path, SEED)
     found = Campaign(SEED, 80, None, failures, with_spark=False, jobs=1, random_problems=4).run()
+    assert found.error is None
     assert found.totals.done == 80
     assert failures.counts == {}
     assert "making the files" in capsys.readouterr().err
@@ -152,6 +158,7 @@ def test_bytes_are_damaged_in_many_ways():
         (ended(-9, cpu_s=10.0, late=True), "hang"),
         (ended(0, cpu_s=10.5), "hang"),
         (ended(0, seconds=11.0, cpu_s=0.1), "hang"),
+        (ended(0, seconds=47.0, cpu_s=0.1, delayed_s=30.0), "hang"),
         (ended(0, memory_mb=1025.0), "memory"),
         (ended(1, err=b"error: not enough memory for this input\n"), "ran out of memory"),
         (ended(1, err=b"error: \x1b[31m: no such file\n"), "control character on stderr"),
@@ -246,11 +253,36 @@ def test_only_what_is_asked_to_simulate_or_starts_java_may_take_longer(verbs):
         v.name: campaign.limits_of(case_of(verbs, *v.words)) for v in verbs if not v.words[1:]
     }
     longer = {name for name, found in limits.items() if found != PLAIN}
-    assert longer == {"report", "run", "profile", "sweep", "apply"}
+    assert longer == {"report", "rehearse", "run", "profile", "sweep", "apply"}
     live = case_of(verbs, "plan", "--from", "storm")
     assert campaign.limits_of(live).seconds > PLAIN.seconds
     simulating = case_of(verbs, "compare", "-e", "linear", "--simulate")
     assert campaign.limits_of(simulating) == campaign.limits_of(case_of(verbs, "report"))
+
+
+def test_time_in_which_others_had_the_cores_is_no_hang(verbs, tmp_path):
+    # Of 47 s it wanted to compute for 45, and computed for one: the other second is its own.
+    case = case_of(verbs, "schedulers")
+    assert judge(case, ended(0, seconds=47.0, cpu_s=1.0, delayed_s=45.0), PLAIN, tmp_path) == []
+
+
+def test_a_campaign_that_breaks_off_is_not_begun_again_for_each_goal(tmp_path, monkeypatch):
+    begun = []
+
+    def broken(self):
+        begun.append(1)
+        self.note_error(PenstockError("the server of commands did not start"))
+        return self
+
+    monkeypatch.setattr(Campaign, "run", broken)
+    monkeypatch.chdir(tmp_path)
+    for kinds in ("exit 70", "hang", "memory"):
+        with pytest.raises(PenstockError, match="did not start"):
+            next(campaign.failures(7, 12345, kinds))
+    assert "broken off: the server of commands did not start" in str(
+        campaign.commands_run(7, 12345)
+    )
+    assert begun == [1]
 
 
 @pytest.mark.parametrize(("slow", "counted"), [(1, 0), (2, 1)])
@@ -352,7 +384,31 @@ def test_contingencies_that_are_wrong_are_told_and_counted(monkeypatch, capsys):
 
 @pytest.mark.spark
 def test_a_follower_killed_at_random_moments_loses_nothing():
-    assert list(kills.killed_pipeline(kills=2, seed=3)) == [0.0]
+    assert list(kills.killed_pipeline(kills=1, seed=3)) == [0.0]
+
+
+@pytest.mark.spark
+def test_a_follower_killed_in_the_middle_of_batches_loses_nothing():
+    assert list(kills.killed_in_batches(kills=2, seed=3)) == [0.0]
+
+
+def test_a_kill_counts_where_it_hit_the_middle_of_a_batch(tmp_path: Path):
+    def follower(words: str) -> kills._Running:
+        program = f"print({words!r}, flush=True); import time; time.sleep(60)"
+        said = tmp_path / "said.txt"
+        with said.open("wb") as out:
+            process = subprocess.Popen(
+                [sys.executable, "-c", program], stdout=out, start_new_session=True
+            )
+        return kills._Running(process, said)
+
+    rng = np.random.default_rng(0)
+    assert kills._strike_within(follower("taking in batch 3"), 0.1, rng)
+    # What an earlier start had begun is finished first.
+    assert kills._strike_within(follower("4 of 4 costs known\ntaking in batch 3"), 0.1, rng)
+    late = follower("taking in batch 3, 120 records, 4 of 4 costs known")
+    assert not kills._strike_within(late, 0.1, rng)
+    assert late.process.poll() is not None
 
 
 @pytest.mark.spark

@@ -15,7 +15,7 @@ import pytest
 from penstock.cli.main import main
 from penstock.engines.spark.standalone import standalone_cluster
 from penstock.telemetry.manifest import Manifest
-from penstock_bench.benchmarks import pipeline
+from penstock_bench.benchmarks import pipeline, pipeline_cluster
 from penstock_bench.benchmarks.peer import aggregate_with_duckdb
 from penstock_bench.benchmarks.recordings import everywhere, random_problem, write_volume
 
@@ -41,12 +41,7 @@ def _in_this_session(spark, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
         answer: dict[str, Any] = json.loads(streams.out)
         return answer
 
-    monkeypatch.setattr(pipeline, "_profile", profile)
-
-
-@pytest.mark.usefixtures("_in_this_session")
-def test_a_follower_killed_twice_ends_with_the_tables_of_an_undisturbed_run():
-    assert list(pipeline.killed_differences(kills=2, seed=3, latest_s=15)) == [0]
+    monkeypatch.setattr(pipeline, "run_profile", profile)
 
 
 @pytest.mark.usefixtures("_in_this_session")
@@ -62,11 +57,11 @@ def test_a_standalone_cluster_of_two_workers_makes_the_same_tables(
     folder = tmp_path / "telemetry"
     write_volume(folder, 6000, components=4, types=3)
     with standalone_cluster(2) as cluster:
-        pipeline._profile_on(cluster.master, folder, tmp_path / "cluster")
+        pipeline_cluster.profile_on(cluster.master, folder, tmp_path / "cluster")
         running = list(cluster.daemons.running)
     assert all(daemon.process.poll() is not None for daemon in running)
     request.getfixturevalue("_in_this_session")
-    pipeline._profile(folder, "--store", str(tmp_path / "local"), "--partial")
+    pipeline.run_profile(folder, "--store", str(tmp_path / "local"), "--partial")
     assert pipeline.different_rows(tmp_path / "local", tmp_path / "cluster") == 0
 
 

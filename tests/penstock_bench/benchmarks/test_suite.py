@@ -17,6 +17,8 @@ from penstock_bench.benchmarks.loops import sustainable_scale_by_loops
 from penstock_bench.benchmarks.reference_loop import ReferenceLoop
 from penstock_bench.benchmarks.suite import (
     _SUITES,
+    FigureTable,
+    NotMeasurableHere,
     Result,
     _entries,
     _measure,
@@ -67,6 +69,72 @@ def test_what_needs_an_idle_machine_has_looks_at_it_before_and_after(monkeypatch
     )
     suite._add(report, {**entry, "needs_idle": False}, quick=False, progress=told.append)
     assert not report.holds
+
+
+#: Two parts, one of which this machine cannot measure.
+PARTS = """
+module: core
+tables: [{measure: rows, part: first}]
+benchmarks:
+  - {name: a, part: first, measure: one, unit: s}
+  - {name: b, part: second, measure: none, unit: s, goal: {at_most: 1}}
+"""
+
+
+@pytest.fixture
+def _two_parts(tmp_path, monkeypatch):
+    def none(repeats):
+        raise NotMeasurableHere("no control groups")
+
+    measures = {
+        "rows": lambda: FigureTable("t", ["x"], []), "one": lambda repeats: iter([1.0]),
+        "none": none,
+    }  # fmt: skip
+    (tmp_path / "parts.yaml").write_text(PARTS)
+    monkeypatch.setattr(suite, "_SUITES", tmp_path)
+    monkeypatch.setattr(suite, "_measure", lambda entry: measures[entry["measure"]])
+
+
+@pytest.mark.usefixtures("_two_parts")
+def test_a_part_of_a_suite_is_its_tables_and_its_benchmarks():
+    report = run_suite("parts", only="first")
+    assert ([t.title for t in report.tables], [r.name for r in report.results]) == (["t"], ["a"])
+    with pytest.raises(UnknownNameError, match="first"):
+        run_suite("parts", only="frist")
+
+
+@pytest.mark.usefixtures("_two_parts")
+def test_what_this_machine_cannot_measure_is_said_and_not_judged():
+    report = run_suite("parts", only="second")
+    assert (report.left_out, report.failures) == (["b: no control groups"], [])
+    assert report.holds
+
+
+@pytest.mark.usefixtures("_two_parts")
+def test_results_are_kept_after_each_measure(tmp_path):
+    kept = []
+    run_suite("parts", keep=lambda report: kept.append((len(report.tables), len(report.results))))
+    assert kept == [(1, 0), (1, 1), (1, 1)]
+
+
+@pytest.mark.usefixtures("_two_parts")
+def test_a_run_that_did_not_end_is_kept_as_one(tmp_path, monkeypatch, capsys):
+    path, seen = tmp_path / "kept.json", []
+    original = suite._add
+
+    def add(report, *rest):
+        if path.exists():
+            seen.append(json.loads(path.read_text())["runs"][0]["interrupted"])
+        original(report, *rest)
+
+    monkeypatch.setattr(suite, "_add", add)
+    with pytest.raises(SystemExit):
+        main(["bench", "parts", "--results", str(path)])
+    (run,) = json.loads(path.read_text())["runs"]
+    assert seen == [True, True]
+    assert run["interrupted"] is False
+    assert run["left_out"] == ["b: no control groups"]
+    assert "not judged: b: no control groups" in capsys.readouterr().err
 
 
 def test_a_core_gives_its_loop_something():

@@ -56,3 +56,12 @@ class TestSpark(RunContract):
     @pytest.mark.spark
     def test_a_topology_runs_until_it_is_told_to_stop(self, tmp_path, monkeypatch):
         super().test_a_topology_runs_until_it_is_told_to_stop(tmp_path, monkeypatch)
+
+
+def test_an_ability_without_its_contract_names_the_contract():
+    class Partly(PublishContract):
+        engine = ToyEngine
+
+    missing = "Partly must inherit TelemetryContract, SnapshotContract, too"
+    with pytest.raises(AssertionError, match=missing):
+        Partly().test_every_ability_is_tried()

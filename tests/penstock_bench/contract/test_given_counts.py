@@ -8,16 +8,16 @@ from tests.builders import build, cluster, nasiri, profile, topology
 
 from penstock import app
 from penstock.errors import InputError
-from penstock.schedulers import Budget, registered
+from penstock.schedulers import SCHEDULERS, Budget
 
-SCHEDULERS = {name: entry.scheduler for name, entry in registered().items() if entry.scheduler}
+USABLE = SCHEDULERS.usable()
 
 
-@pytest.mark.parametrize("name", SCHEDULERS)
+@pytest.mark.parametrize("name", USABLE)
 @pytest.mark.parametrize("counts", [(1, 1, 1), (2, 3, 5), (6, 2, 1)])
 def test_counts_laid_down_are_kept(name, counts):
     problem = nasiri("linear", (2, 2, 2)).with_counts(counts)
-    outcome = SCHEDULERS[name]().solve(problem, Budget(), np.random.default_rng(0))
+    outcome = USABLE[name]().solve(problem, Budget(), np.random.default_rng(0))
     assert outcome.placement.counts(3).tolist() == list(counts)
 
 
@@ -32,7 +32,7 @@ def test_given_counts_compares_all_on_the_same(example):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SCHEDULERS)
+@pytest.mark.parametrize("name", USABLE)
 def test_counts_of_the_topology_are_kept_or_it_is_said_that_they_are_not(name):
     problem = app.problem("wordcount")
     stated = [c.instances for c in problem.components]

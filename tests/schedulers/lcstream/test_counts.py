@@ -168,6 +168,18 @@ def test_the_busiest_executor_counts_where_keys_are_uneven():
     assert stations.holds(1, placed[1], stations.totals(placed))
 
 
+@pytest.mark.parametrize("tasks", [None, 12])
+def test_the_busiest_of_many_keys_is_the_largest_that_arrives(tasks):
+    even = {"grouping": "fields", "keys": 1000, "key_skew": 0.9}
+    graph = topology("a>b", streams={"a>b": even}, b={"tasks": tasks})
+    stations = Stations(
+        build(graph, cluster(M1=4), profile(a=1.0, b=1.0)), 1.0, LatenessLimits(0.8, 0.0)
+    )
+    totals = stations.totals([2, 2])
+    for count in (1, 5, 12):
+        assert stations.busiest(1, count, totals) == stations.arrivals(1, count, totals).max()
+
+
 @given(less=problems(1, "demands"))
 def test_more_load_never_has_fewer_executors(less):
     low, high = with_demand(less, 3.0), with_demand(less, 6.0)

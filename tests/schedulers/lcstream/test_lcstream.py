@@ -358,3 +358,10 @@ def test_more_work_than_anyone_waits_for_is_refused_with_the_way_out():
     with pytest.raises(InputError, match=r"some 2\.1e\+01 steps, .*--set work=21\)"):
         lcstream(problem, work=20.0)
     assert lcstream(problem, work=21.0).placement is not None
+
+
+def test_a_queue_that_only_grows_is_said_to_be_unbounded():
+    # All 100 tuples/s go to one executor of b, which serves 100: rho = 1.
+    notes = lcstream(pipeline(100.0, streams={"a>b": {"grouping": "global"}})).notes
+    assert "M/M/1 says L unbounded, W unbounded" in notes[1]
+    assert "inf" not in notes[1]

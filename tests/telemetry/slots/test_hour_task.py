@@ -169,6 +169,7 @@ def test_the_recording_has_all_that_can_happen(whole: Whole) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.slow
 def test_any_split_into_batches_ends_with_the_same_tables(
     whole: Whole, seed: int, tmp_path: Path
 ) -> None:
@@ -184,6 +185,7 @@ def test_any_split_into_batches_ends_with_the_same_tables(
     same(expected, store)
 
 
+@pytest.mark.slow
 def test_a_slot_after_the_other_ends_with_the_same_tables(whole: Whole, tmp_path: Path) -> None:
     """As a live run takes them in, with the last slot of all coming first."""
     rows, expected, settings = whole
@@ -195,6 +197,7 @@ def test_a_slot_after_the_other_ends_with_the_same_tables(whole: Whole, tmp_path
     same(expected, store)
 
 
+@pytest.mark.slow
 def test_a_record_that_comes_after_all_others_changes_what_it_must(
     whole: Whole, tmp_path: Path
 ) -> None:

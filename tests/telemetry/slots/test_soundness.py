@@ -146,6 +146,7 @@ def test_records_spoilt_at_random_are_judged_as_the_checks_judge_them(
     assert not mine[[int(row["file"]) for row in aside]].any()
 
 
+@pytest.mark.slow
 def test_a_record_judged_alone_is_judged_as_among_others() -> None:
     """Columns in which nothing, or everything, is missing are looked at in fewer steps."""
     records = at_random(1500)

@@ -1,20 +1,17 @@
 """``penstock``: one right step, in time.
 
-Demand is forecast as an interval of peaks (:mod:`penstock.control.forecast`). A change costs time
-over the latency target: its pause, and until what waited meanwhile is drained. So a plan should
-last, and how long is the trade of lot sizing (Silver and Meal, Production and Inventory Management
-14, 1973):
-for each reach ahead and each chance that demand stays within, what is carried until then plus the
-cost of a change over that time, and of another where it does not stay within; what costs least
-together is taken. What a change costs is a price on time over the target: it rises where more time
-than allowed was spent there, and falls where less was.
+Demand is forecast as scenarios (:mod:`penstock.control.forecast`); what to carry is the step that
+costs least together with the steps that will follow (:mod:`penstock.control.step_choice`). A
+change costs time over the latency target: its pause, and until what waited meanwhile is drained. So
+steps come with room, and a plan lasts as long as it pays. The price of that time rises where more
+of it than allowed was spent, and falls where less was.
 
-- It grows when the next ten minutes will rather need more than the plan carries than not, or when
-  demand and backlog have been over it for ``confirm_s`` without a break: a shorter spike is waited
-  out.
-- It shrinks when that saves more than a change costs, never while a backlog drains.
-- What is carried always has room to drain the pause of a change within ``drain_s``, and, with
-  ``survive``, for so many of the strongest machines to be lost.
+- At the end of five minutes it changes if waiting for five more would cost ``least_saving_s`` of
+  the machines in use: what looks better by less is noise.
+- When demand and backlog have been over the plan for ``confirm_s`` without a break it grows: a
+  shorter spike is waited out.
+- It never shrinks while a backlog drains; with ``survive``, so many of the strongest machines may
+  be lost.
 
 A turn that ends no bin of five minutes costs a few comparisons.
 """
@@ -28,40 +25,23 @@ from typing import Any, ClassVar
 import numpy as np
 
 from penstock.control.decision import STAY, Proposal
-from penstock.control.forecast import BIN_S, REACHES, Forecast
+from penstock.control.forecast import BIN_S, Forecast
 from penstock.control.observation import Observation
 from penstock.control.policy import Setting, kept_since
+from penstock.control.step_choice import Step, StepPrice, best_step
 
-#: Chances that demand stays within a peak, and which of them says that a change is due.
-_CHANCES = (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98)
-_DUE = _CHANCES.index(0.5)
-#: The reach, 10 minutes, at which it is due; and the shortest that a change is made for.
-_SOON, _FIRST_PLANNED = 1, 2
-#: A surprise is over the target as long as so many changes that were made in time.
-_SURPRISE = 2.0
-_MINUTES = np.array(REACHES)[_FIRST_PLANNED:, None] * BIN_S / 60.0
 #: Time over the target is counted over about a day, beginning with what is allowed for a quarter.
 _REMEMBERED_S = 86_400.0
 #: How far the price of a change may move from what it is set to.
 _CHEAPEST, _DEAREST = 0.5, 4.0
 #: How far a forecast may be above the highest rate so far, and above the newest.
 _ABOVE_HIGHEST, _ABOVE_NOW = 1.15, 1.4
-#: Who grows again within an hour saw too little coming: it grows by at least so much.
-_AGAIN_S, _AGAIN = 3600.0, 1.3
+#: Overload counts once what waits is so much of what may, as a part.
+_WORTH_IT = 0.5
+#: Bins after which enough is known of demand to shrink.
+_KNOWN = 12
 #: A gap this long in the observations is a clock that jumped, or a watcher that was off.
 _JUMP_S = 10 * BIN_S
-
-
-@dataclass(frozen=True)
-class Outlook:
-    """What the forecast says, worked out once for each bin. Rates are tuples/s."""
-
-    #: What a change made now is to carry.
-    need: float = 0.0
-    #: The same with what changes cost.
-    cost: float = 0.0
-    #: Passed within ten minutes as likely as not.
-    soon: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -69,7 +49,6 @@ class PenstockMemory:
     """What the policy remembers."""
 
     forecast: Forecast = field(default_factory=Forecast.empty)
-    outlook: Outlook = Outlook()
     #: Offered tuples and seconds of the bin that is being filled, and when it ends.
     tuples: float = 0.0
     seconds: float = 0.0
@@ -80,11 +59,8 @@ class PenstockMemory:
     #: Seconds over the latency target, and all seconds, the older counting less.
     over_s: float = 0.0
     judged_s: float = 0.0
-    #: What the last bins would have shrunk to.
-    wishes: tuple[float, ...] = ()
-    #: The highest rate of a bin so far, and when the plan was to grow last.
+    #: The highest rate of a bin so far.
     highest: float = 0.0
-    grew_s: float = float("-inf")
     new_bin: bool = False
 
 
@@ -96,8 +72,9 @@ class PenstockPolicy:
     summary: ClassVar[str] = "forecasts peaks and changes the plan when a change pays"
     paper: ClassVar[str] = ""
 
-    change_minutes: float = field(
-        default=20.0, metadata={"help": "what a change is worth: all machines for so many minutes"}
+    price_s: float = field(
+        default=15.0,
+        metadata={"help": "what a second over the target is worth: all machines for so many"},
     )
     over_target: float = field(
         default=0.006, metadata={"help": "part of the time that may be over the latency target"}
@@ -108,8 +85,9 @@ class PenstockPolicy:
     confirm_s: float = field(
         default=50.0, metadata={"help": "seconds of overload without a break before it counts"}
     )
-    shrink_after: int = field(
-        default=6, metadata={"help": "five minutes after one another that must all want to shrink"}
+    least_saving_s: float = field(
+        default=120.0,
+        metadata={"help": "a change that may wait five minutes for less is not made yet"},
     )
     survive: int = field(default=0, metadata={"help": "machines that may be lost at any moment"})
 
@@ -122,11 +100,11 @@ class PenstockPolicy:
         memory = self._noted(seen, memory, setting)
         if not (seen.is_known and seen.settled) or len(memory.recent) < 2:
             return STAY, memory
+        if not memory.forecast.bins:
+            return STAY, memory
         wanted = self._urgent(seen, memory, setting)
-        if not wanted.wants_change and memory.new_bin and memory.forecast.bins:
+        if not wanted.wants_change and memory.new_bin:
             wanted = self._planned(seen, memory, setting)
-        if (wanted.carry_per_s or 0.0) > setting.carries_per_s(seen.placement):
-            memory = replace(memory, grew_s=seen.time_s)
         return wanted, memory
 
     # -- remembering --------------------------------------------------------------------------
@@ -162,36 +140,29 @@ class PenstockPolicy:
                 forecast = forecast.seen(mean)
             ends_s += BIN_S
         highest = max(memory.highest, float(forecast.past[-1])) if forecast.bins else 0.0
-        noted = PenstockMemory(
-            forecast, Outlook(), 0.0, 0.0, ends_s, seen.time_s, recent, over_s, judged_s,
-            memory.wishes, highest, memory.grew_s, True,
-        )  # fmt: skip
-        if not forecast.bins:
-            return noted
-        outlook = self._outlook(noted)
-        wishes = (*memory.wishes, outlook.need)[-self.shrink_after :]
-        return replace(noted, outlook=outlook, wishes=wishes)
-
-    def _outlook(self, memory: PenstockMemory) -> Outlook:
-        """The reach and the chance for which carrying and changing cost least together."""
-        peaks = memory.forecast.peaks_within(_CHANCES)
-        # What was never seen is believed only a little above what was.
-        unseen = max(memory.highest * _ABOVE_HIGHEST, float(memory.forecast.past[-1]) * _ABOVE_NOW)
-        peaks = np.minimum(peaks, unseen)
-        changes = 1.0 + _SURPRISE * (1.0 - np.array(_CHANCES))
-        planned = peaks[_FIRST_PLANNED:]
-        costs = planned * (1.0 + self._price_minutes(memory) * changes / _MINUTES)
-        best = int(np.argmin(costs))
-        return Outlook(
-            float(planned.flat[best]), float(costs.flat[best]), float(peaks[_SOON, _DUE])
+        return PenstockMemory(
+            forecast, 0.0, 0.0, ends_s, seen.time_s, recent, over_s, judged_s, highest, True
         )
 
-    def _price_minutes(self, memory: PenstockMemory) -> float:
-        """What a change costs: more where more time than allowed was over the target."""
-        prior_s = _REMEMBERED_S / 4
+    def _dearness(self, memory: PenstockMemory) -> float:
+        """Changes are dearer where more time than allowed was over the target."""
+        prior_s = _REMEMBERED_S / 8
         share = (memory.over_s + self.over_target * prior_s) / (memory.judged_s + prior_s)
-        factor = share / self.over_target
-        return self.change_minutes * min(_DEAREST, max(_CHEAPEST, factor))
+        return min(_DEAREST, max(_CHEAPEST, share / self.over_target))
+
+    def _best(
+        self, memory: PenstockMemory, forecast: Forecast, carries: float, now: float,
+        setting: Setting,
+    ) -> Step:  # fmt: skip
+        price = StepPrice(
+            self.price_s * self._dearness(memory), setting.pause_s, setting.latency_target_s,
+            self.confirm_s, BIN_S,
+        )  # fmt: skip
+        # What was never seen is believed only a little above what was.
+        unseen = max(memory.highest * _ABOVE_HIGHEST, now * _ABOVE_NOW)
+        scenarios = np.minimum(forecast.scenarios(), unseen)
+        planner = setting.planner
+        return best_step(now, carries, scenarios, price, planner.least_about, planner.bound_per_s)
 
     # -- deciding -----------------------------------------------------------------------------
 
@@ -201,18 +172,18 @@ class PenstockPolicy:
         _, rate, backlog = memory.recent[-1]
         if rate + backlog / self.drain_s <= carries:
             return STAY
-        began_s, _, backlog_then = memory.recent[0]
-        if seen.time_s - began_s < self.confirm_s - 1e-6:
+        if seen.time_s - memory.recent[0][0] < self.confirm_s - 1e-6:
             return STAY
         if min(r + b / self.drain_s for _, r, b in memory.recent) <= carries:
             return STAY
-        if rate < carries and backlog < backlog_then:
-            return STAY  # it drains, if slower than it should
+        if backlog < _WORTH_IT * setting.latency_target_s * rate:
+            return STAY  # nobody is late yet
+        if backlog <= (carries - rate) * BIN_S:
+            return STAY  # it drains soon without
         # What has been there for all that time, without a spike on top.
         steady = float(np.median([r for _, r, _ in memory.recent]))
-        need = max(memory.outlook.need, self._with_room(steady, setting) + backlog / self.drain_s)
-        if steady > carries:  # what waits without more coming is no surge: a lost machine, say
-            need = max(need, self._again(seen, memory, carries))
+        step = self._best(memory, memory.forecast.seen(steady), carries, steady, setting)
+        need = max(step.carry_per_s, steady + backlog / self.drain_s)
         return Proposal(
             f"demand and backlog were over what the plan carries for {self.confirm_s:g} s",
             carry_per_s=self._surviving(need, setting),
@@ -223,41 +194,17 @@ class PenstockPolicy:
         """At the end of a bin: what the next hours need."""
         carries = setting.carries_per_s(seen.placement)
         _, offered, backlog = memory.recent[-1]
-        outlook = memory.outlook
-        evidence = (
-            ("offered", offered), ("forecast peak", outlook.need), ("soon", outlook.soon),
-            ("carries", carries),
-        )  # fmt: skip
-        room = self._with_room(offered, setting)
-        if outlook.soon > carries:
-            again = self._again(seen, memory, carries)
-            need = self._surviving(max(outlook.need, outlook.soon, room, again), setting)
-            return Proposal(
-                "demand is about to pass what the plan carries", need, evidence=evidence
-            )
-        if len(memory.wishes) < self.shrink_after:
+        now = float(memory.forecast.past[-1])
+        step = self._best(memory, memory.forecast, carries, now, setting)
+        need = self._surviving(step.carry_per_s, setting)
+        evidence = (("offered", offered), ("best", step.carry_per_s), ("carries", carries))
+        if step.saves_s <= self.least_saving_s * self._dearness(memory):
             return STAY
-        # A forecast that is low by chance is not one that is low: the last ones must agree.
-        need = self._surviving(max(*memory.wishes, outlook.need, room), setting)
-        changes = outlook.cost / max(outlook.need, 1e-9)
-        if backlog <= offered and need * changes < carries:
+        if need > carries:
+            return Proposal("demand will pass what the plan carries", need, evidence=evidence)
+        if backlog <= offered and memory.forecast.bins >= _KNOWN:
             return Proposal("fewer machines carry the forecast", need, evidence=evidence)
         return STAY
-
-    def _again(self, seen: Observation, memory: PenstockMemory, carries: float) -> float:
-        """The least that a growth soon after another one is to carry, within what was seen so far.
-
-        Growing by a factor instead of creeping: a surge takes a few steps, however far it goes.
-        """
-        if seen.time_s - memory.grew_s > _AGAIN_S:
-            return 0.0
-        unseen = max(memory.highest * _ABOVE_HIGHEST, seen.offered * _ABOVE_NOW)
-        return min(carries * _AGAIN, unseen)
-
-    def _with_room(self, rate_per_s: float, setting: Setting) -> float:
-        """The rate, and what drains the pause of a change within the time for it."""
-        waits_s = max(0.0, setting.pause_s - setting.latency_target_s)
-        return rate_per_s * (1.0 + waits_s / self.drain_s)
 
     def _surviving(self, rate_per_s: float, setting: Setting) -> float:
         """The same with so many of the strongest machines lost."""

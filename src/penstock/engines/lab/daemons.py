@@ -40,7 +40,7 @@ class Daemon:
     environment: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def said(self) -> str:
+    def output(self) -> str:
         return self.log.read_text(errors="replace")
 
     def end(self, *, kindly: bool = True) -> None:
@@ -59,7 +59,7 @@ class Daemons:
     folder: Path
     running: list[Daemon] = field(default_factory=list)
     #: Told of every process group that is started, by its leader.
-    told: Callable[[ProcessIdentity], None] = lambda _leader: None
+    on_start: Callable[[ProcessIdentity], None] = lambda _leader: None
 
     def start(
         self,
@@ -98,7 +98,7 @@ class Daemons:
             )
         # One that has ended by now is still ours to wait for, so that its number is nobody else's.
         identity = ProcessIdentity.of(process.pid) or ProcessIdentity(process.pid, "")
-        self.told(identity)
+        self.on_start(identity)
         daemon = Daemon(name, process, identity, log, words, environment)
         self.running.append(daemon)
         return daemon
@@ -109,7 +109,7 @@ class Daemons:
         while not ready():
             ended = any(daemon.process.poll() is not None for daemon in self.running)
             if ended or time.monotonic() > deadline:
-                lines = (line for d in self.running for line in d.said.splitlines()[-5:])
+                lines = (line for d in self.running for line in d.output.splitlines()[-5:])
                 raise DidNotStart(f"{complaint}:\n" + "\n".join(lines))
             time.sleep(0.2)
 

@@ -120,9 +120,9 @@ class ControlGroups:
     @classmethod
     def find(cls, proc: Path = Path("/proc")) -> ControlGroups | None:
         """Groups in which the CPU can be limited, if there are any we may write."""
-        for found in _candidates(proc):
-            if found.works():
-                return found
+        for candidate in _candidates(proc):
+            if candidate.works():
+                return candidate
         return None
 
     def make(self, name: str) -> ControlGroup:

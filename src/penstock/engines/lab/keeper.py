@@ -77,10 +77,10 @@ def _file_name(engine: str) -> str:
 
 def find(engine: str) -> LabFile | None:
     """The lab that is up, if there is one; what a dead one left behind is cleaned up."""
-    found = _read(engine)
-    if found is not None and found.process.is_alive:
-        return found
-    _clean_up(engine, found)
+    lab = _read(engine)
+    if lab is not None and lab.process.is_alive:
+        return lab
+    _clean_up(engine, lab)
     return None
 
 
@@ -97,7 +97,7 @@ def up(engine: str, machines: str, warm_up_s: float = WARM_UP_S) -> LabFile:
     parse_machines(machines)
     if find(engine) is not None:
         raise PenstockError(f"a {engine} lab is up already: penstock lab down --engine {engine}")
-    with tempfile.TemporaryFile() as said:
+    with tempfile.TemporaryFile() as output:
         keeper = subprocess.Popen(
             # -P: not from the current folder, which may be anybody's.
             [
@@ -110,12 +110,12 @@ def up(engine: str, machines: str, warm_up_s: float = WARM_UP_S) -> LabFile:
                 str(warm_up_s),
             ],
             stdin=subprocess.DEVNULL,
-            stdout=said,
-            stderr=said,
+            stdout=output,
+            stderr=output,
             start_new_session=True,
         )
         try:
-            return _wait_until_up(engine, keeper, said)
+            return _wait_until_up(engine, keeper, output)
         except BaseException:  # Ctrl-C too: nothing may be left behind
             keeper.terminate()
             with suppress(subprocess.TimeoutExpired):
@@ -126,15 +126,15 @@ def up(engine: str, machines: str, warm_up_s: float = WARM_UP_S) -> LabFile:
 
 def down(engine: str) -> bool:
     """Take the lab down; whether there was one."""
-    found = find(engine)
-    if found is None:
+    lab = find(engine)
+    if lab is None:
         return False
-    found.process.send(signal.SIGTERM)
+    lab.process.send(signal.SIGTERM)
     deadline = time.monotonic() + _ENDS_WITHIN_S
-    while found.process.is_alive and time.monotonic() < deadline:
+    while lab.process.is_alive and time.monotonic() < deadline:
         time.sleep(0.1)
-    found.process.send(signal.SIGKILL)
-    _clean_up(engine, found)
+    lab.process.send(signal.SIGKILL)
+    _clean_up(engine, lab)
     return True
 
 
@@ -159,19 +159,19 @@ def machines_of(lab: LabFile, over_s: float = 1.0) -> list[MachineStatus]:
     ]
 
 
-def _wait_until_up(engine: str, keeper: subprocess.Popen[bytes], said: IO[bytes]) -> LabFile:
+def _wait_until_up(engine: str, keeper: subprocess.Popen[bytes], output: IO[bytes]) -> LabFile:
     deadline = time.monotonic() + _STARTS_WITHIN_S
     while time.monotonic() < deadline and keeper.poll() is None:
-        found = _read(engine)
-        if found is not None and found.keeper == keeper.pid and (found.address or found.problem):
-            if found.problem:
-                raise PenstockError(found.problem)
-            return found
+        lab = _read(engine)
+        if lab is not None and lab.keeper == keeper.pid and (lab.address or lab.problem):
+            if lab.problem:
+                raise PenstockError(lab.problem)
+            return lab
         time.sleep(0.1)
     if keeper.poll() is None:
         raise PenstockError(f"the {engine} lab did not start within {_STARTS_WITHIN_S:g} s")
-    said.seek(0)
-    lines = said.read().decode(errors="replace").splitlines()
+    output.seek(0)
+    lines = output.read().decode(errors="replace").splitlines()
     last = next((line for line in reversed(lines) if line.strip()), "it said nothing")
     raise PenstockError(f"the {engine} lab's keeper ended: {last}")
 

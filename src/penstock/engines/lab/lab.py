@@ -91,7 +91,7 @@ def lab_of(
         groups = groups or ControlGroups.find()
         if groups:
             groups.clean_up()
-        lab = Lab(name, tuple(machines), folder, Daemons(folder, told=stands_by.watch))
+        lab = Lab(name, tuple(machines), folder, Daemons(folder, on_start=stands_by.watch))
         for machine in machines if groups else ():
             assert groups is not None
             group = groups.make(f"{name}-{os.getpid()}-{machine.name}")

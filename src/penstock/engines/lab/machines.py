@@ -32,7 +32,7 @@ class LabMachine:
 
 def parse_machines(text: str, cores: int | None = None) -> tuple[LabMachine, ...]:
     """``90,50,30``: three machines, m1 to m3."""
-    found: list[LabMachine] = []
+    machines: list[LabMachine] = []
     for entry in text.split(","):
         try:
             points = float(entry)
@@ -40,12 +40,12 @@ def parse_machines(text: str, cores: int | None = None) -> tuple[LabMachine, ...
             points = math.nan
         if not (math.isfinite(points) and points > 0):
             raise InputError(f'--machines takes points of a core, such as 90,50,30, not "{text}"')
-        found.append(LabMachine(f"m{len(found) + 1}", points))
+        machines.append(LabMachine(f"m{len(machines) + 1}", points))
     room = POINTS_PER_CORE * (cores or os.cpu_count() or 1)
-    asked = sum(machine.points for machine in found)
+    asked = sum(machine.points for machine in machines)
     if asked > room - _LEFT_FOR_OTHERS:
         raise InputError(
             f"machines of {asked:g} points in all do not fit: this computer has {room:g}, and "
             f"{_LEFT_FOR_OTHERS:g} are left for the rest"
         )
-    return tuple(found)
+    return tuple(machines)

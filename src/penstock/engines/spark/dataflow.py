@@ -211,12 +211,12 @@ def _for_slots(part: DataFrame, slots: Sequence[Slot]) -> DataFrame:
 def _asked(parts: Sequence[DataFrame], threads: ThreadPoolExecutor) -> list[Future[list[str]]]:
     """What every instance has to tell; asking for it makes a level work, all places at once."""
 
-    def told(part: DataFrame) -> list[str]:
+    def notes(part: DataFrame) -> list[str]:
         return [row[0] for row in part.where(F.col(NOTE).isNotNull()).select(NOTE).collect()]
 
     session = parts[0].sparkSession
     # Wrapped anew for each: a wrapper takes the local properties of now with it.
-    return [threads.submit(inheritable_thread_target(session)(told), part) for part in parts]
+    return [threads.submit(inheritable_thread_target(session)(notes), part) for part in parts]
 
 
 def _answers(asked: Sequence[Future[list[str]]]) -> list[str]:

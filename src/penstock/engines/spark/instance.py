@@ -115,7 +115,7 @@ class _Meter:
 class _Working:
     """One component's instance during one batch."""
 
-    made: ComponentInstances
+    instances: ComponentInstances
     task: int
     inputs: dict[str, list[float]] = field(default_factory=dict)
     outputs: dict[str, list[float]] = field(default_factory=dict)
@@ -155,10 +155,10 @@ class _InstanceRun:
             _count(mine.outputs, stream, out)
             if not out.num_rows:
                 continue
-            if stream not in mine.made.subscribers:
+            if stream not in mine.instances.subscribers:
                 self._result(mine, stream).write(out)
                 continue
-            for subscriber in mine.made.subscribers[stream]:
+            for subscriber in mine.instances.subscribers[stream]:
                 self.meter.charge(name)
                 if subscriber.addresses:
                     yield from self._sent(mine, stream, subscriber, out)
@@ -166,7 +166,7 @@ class _InstanceRun:
                     yield from self._one(subscriber.component, f"{name}/{stream}", out)
 
     def _called(self, mine: _Working, rows: pa.RecordBatch) -> dict[str, pa.RecordBatch]:
-        code = mine.made
+        code = mine.instances
         default = next(iter(code.streams), "")
         output: Any = rows
         if code.function is not None:
@@ -189,7 +189,7 @@ class _InstanceRun:
         self, mine: _Working, stream: str, to: Subscriber, rows: pa.RecordBatch
     ) -> Iterator[pa.RecordBatch]:
         if (stream, to.component) not in mine.packers:
-            packer = Packer(mine.made.name, stream, to.component, mine.task)
+            packer = Packer(mine.instances.name, stream, to.component, mine.task)
             division = Division(to.grouping, to.keys, to.shares, to.hot)
             mine.packers[stream, to.component] = packer, division
         packer, division = mine.packers[stream, to.component]
@@ -200,8 +200,8 @@ class _InstanceRun:
 
     def _result(self, mine: _Working, stream: str) -> Part:
         if stream not in mine.results:
-            folder = Path(self.stage.folder, "results", mine.made.name, stream)
-            schema = mine.made.streams[stream]
+            folder = Path(self.stage.folder, "results", mine.instances.name, stream)
+            schema = mine.instances.streams[stream]
             mine.results[stream] = Part(folder, f"{mine.task:06d}", self.attempt, schema)
         return mine.results[stream]
 
@@ -209,7 +209,7 @@ class _InstanceRun:
         """What this instance's keys had last time."""
         if mine.state is not None:
             return mine.state
-        known = mine.made.state
+        known = mine.instances.state
         assert known is not None
         files = [known.files[task] for task in sorted(known.files)]
         if known.is_divided_alike:
@@ -225,10 +225,10 @@ class _InstanceRun:
         return state
 
     def _kept_state(self, mine: _Working) -> str | None:
-        known = mine.made.state
+        known = mine.instances.state
         if known is None:
             return None
-        folder = Path(self.stage.folder, "state", mine.made.name)
+        folder = Path(self.stage.folder, "state", mine.instances.name)
         part = Part(folder, f"{mine.task:06d}", self.attempt, known.schema)
         part.write(_as_declared(self._state(mine), known.schema))
         return part.close()
@@ -236,10 +236,10 @@ class _InstanceRun:
     # -- what was measured ------------------------------------------------------------------------
 
     def _notes(self) -> Iterator[pa.RecordBatch]:
-        kept = {}
+        states = {}
         for name, mine in self.working.items():
             self.meter.charge(name)
-            kept[name] = self._kept_state(mine)
+            states[name] = self._kept_state(mine)
             for part in mine.results.values():
                 part.close()
         self.meter.charge("")
@@ -252,7 +252,7 @@ class _InstanceRun:
                 "outputs": mine.outputs,
                 "cpu_s": self.meter.cpu_s.get(name, 0.0),
                 "wall_s": self.meter.wall_s.get(name, 0.0),
-                "state": kept[name],
+                "state": states[name],
                 "keys": [
                     [target, *division.counted()]
                     for (_stream, target), (_packer, division) in mine.packers.items()

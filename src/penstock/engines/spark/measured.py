@@ -51,13 +51,13 @@ def samples(
     notes: Iterable[str], window: Window, spouts: frozenset[str], clocks: WorkerClocks
 ) -> list[Sample]:
     """A record per instance; CPU is spread over the whole window."""
-    told = [json.loads(text) for text in notes]
-    used_s = clocks.used_s(told)
+    parsed = [json.loads(text) for text in notes]
+    used_s = clocks.used_s(parsed)
     worker_s = {w: used for w, used in used_s.items() if w[1] != window.driver}
     length_ms = max(window.length_ms, 1)
     points = 1e5 / length_ms
     samples = []
-    for note in told:
+    for note in parsed:
         worker = (note["host"], note["worker"])
         taken_in = float(sum(tuples for tuples, _ in note["inputs"].values()))
         is_spout = note["component"] in spouts

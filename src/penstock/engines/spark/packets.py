@@ -70,19 +70,19 @@ def unpacked(
     batches: Iterable[pa.RecordBatch], schemas: dict[str, pa.Schema]
 ) -> Iterator[tuple[str, str, pa.RecordBatch]]:
     """Sender, target and rows; small packets of one stream that follow each other are joined."""
-    kept: list[pa.RecordBatch] = []
+    pending: list[pa.RecordBatch] = []
     now = ("", "")
     for batch in batches:
         columns = (batch.column(name) for name in (FROM, TARGET, PACKET))
         for sender, target, packet in zip(*columns, strict=True):
             one = (sender.as_py(), target.as_py())
-            if kept and (one != now or sum(rows.num_rows for rows in kept) >= ROWS):
-                yield *now, joined(kept)
-                kept = []
+            if pending and (one != now or sum(rows.num_rows for rows in pending) >= ROWS):
+                yield *now, joined(pending)
+                pending = []
             now = one
-            kept.append(pa.ipc.read_record_batch(packet.as_buffer(), schemas[one[0]]))
-    if kept:
-        yield *now, joined(kept)
+            pending.append(pa.ipc.read_record_batch(packet.as_buffer(), schemas[one[0]]))
+    if pending:
+        yield *now, joined(pending)
 
 
 def joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:

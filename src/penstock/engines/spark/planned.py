@@ -18,7 +18,7 @@ from penstock.engines.spark.deployment import Deployment, PlaceBy
 from penstock.engines.spark.losses import part_left, without_machines
 from penstock.engines.spark.placement import Places, require_placeable, settings
 from penstock.engines.spark.runner import LOST_AFTER_S, PlaceLost, Runner
-from penstock.engines.spark.session import spark_session
+from penstock.engines.spark.session import say_ui_address, spark_session
 from penstock.engines.spark.sources import Source
 from penstock.errors import InputError, PenstockError
 from penstock.files.store import load
@@ -142,6 +142,7 @@ class PlannedRun:
             with spark_session(
                 self.master, config=config, short=True, log_file=self.log_file
             ) as spark:
+                say_ui_address(spark, self.say)
                 places = Places(spark)
                 places.adopt(deployment)
                 runner = Runner(

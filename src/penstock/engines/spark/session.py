@@ -17,7 +17,7 @@ import sys
 import tempfile
 import threading
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -131,6 +131,12 @@ def spark_session(
                 with suppress(Exception), warnings.catch_warnings(action="ignore"):
                     spark.stop()
                     _forget(settings)
+
+
+def say_ui_address(spark: SparkSession, say: Callable[[str], None]) -> None:
+    """Where a browser sees what Spark does; nowhere unless ``spark.ui.enabled`` is set."""
+    if address := spark.sparkContext.uiWebUrl:
+        say(f"Spark's UI: {address}")
 
 
 def _start(settings: Mapping[str, str], log_file: Path | None) -> SparkSession:

@@ -14,7 +14,7 @@ import os
 import re
 import secrets
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -49,16 +49,24 @@ class StandaloneCluster:
 
 @contextmanager
 def standalone_cluster(
-    workers: int, *, cores: int = 1, memory_mb: int = 1200
+    workers: int,
+    *,
+    cores: int = 1,
+    memory_mb: int = 1200,
+    groups: Sequence[ControlGroup] = (),
 ) -> Iterator[StandaloneCluster]:
-    """Start a master and so many like workers; all end with the block."""
+    """Start a master and so many like workers; all end with the block.
+
+    ``groups`` are control groups, one for each worker with all that it starts.
+    """
     scratch = scratch_folder()
     folder = scratch.make_folder("cluster-")
     daemons = Daemons(folder)
     try:
         master = start_master(daemons)
         for number in range(workers):
-            _start_worker(daemons, master, f"worker-{number}", cores, memory_mb)
+            group = groups[number] if groups else None
+            _start_worker(daemons, master, f"worker-{number}", cores, memory_mb, group=group)
         _wait_for_workers(daemons)
         yield StandaloneCluster(master, daemons)
     finally:
@@ -161,7 +169,7 @@ def _announced(folder: Path, names: list[str]) -> dict[str, str]:
 def _wait_for_workers(daemons: Daemons) -> None:
     for daemon in daemons.running[1:]:
         daemons.wait_for(
-            lambda daemon=daemon: bool(_REGISTERED.search(daemon.said)),  # type: ignore[misc]
+            lambda daemon=daemon: bool(_REGISTERED.search(daemon.output)),  # type: ignore[misc]
             f"{daemon.name} did not register with Spark's master",
         )
 

@@ -12,7 +12,7 @@ from penstock.engines.spark.deployment import Deployment, PlaceBy
 from penstock.engines.spark.kafka_connector import with_connector
 from penstock.engines.spark.planned import PlanInForce, PlannedRun
 from penstock.engines.spark.runner import Runner
-from penstock.engines.spark.session import spark_session
+from penstock.engines.spark.session import say_ui_address, spark_session
 from penstock.engines.spark.sources import FileSource, KafkaSource, RateSource, Source
 from penstock.errors import InputError
 
@@ -44,6 +44,7 @@ def start(order: RunOrder, target: SparkTarget) -> None:
     with spark_session(target.master, config=config, short=True, log_file=order.log_file) as spark:
         even = Deployment.evenly(graph, spark.sparkContext.defaultParallelism)
         order.say(about)
+        say_ui_address(spark, order.say)
         Runner(
             spark, graph, code, source, order.folder, lambda: even, order.on_batch,
             every_s=order.every_s,

@@ -6,6 +6,7 @@ topology only the visualization speaks, which names streams and groupings but no
 
 from __future__ import annotations
 
+import http.client
 import json
 import urllib.error
 import urllib.parse
@@ -26,6 +27,8 @@ from penstock.errors import PenstockError
 from penstock.files.storm_resources import generic_resources, written_amounts
 
 _ANSWERS_WITHIN_S = 20.0
+#: Of one answer: the largest, a topology of 100,000 executors, has a tenth.
+_MOST_BYTES = 256 * 10**6
 _GROUPINGS = {
     "shuffle": "shuffle",
     "none": "shuffle",
@@ -47,20 +50,31 @@ class UiError(PenstockError):
 def ask_ui(url: str) -> Ask:
     """Asks the UI at ``http://host:8080``."""
     base = url.rstrip("/")
-    if urllib.parse.urlsplit(base).scheme not in ("http", "https"):
+    if _scheme(base) not in ("http", "https"):
         raise UiError(f'the UI is at an address such as http://host:8080, not "{url}"')
 
     def ask(path: str) -> Any:
         address = f"{base}/api/v1/{path}"
         try:
             with urllib.request.urlopen(address, timeout=_ANSWERS_WITHIN_S) as answer:
-                return json.loads(answer.read())
+                data = answer.read(_MOST_BYTES + 1)
+            if len(data) > _MOST_BYTES:
+                raise UiError(f"{address} answers with more than {_MOST_BYTES // 10**6} MB")
+            return json.loads(data)
         except urllib.error.HTTPError as error:
             raise UiError(f"{address} answers {error.code} {error.reason}") from None
-        except (OSError, ValueError) as error:
-            raise UiError(f"{address} does not answer: {error}") from None
+        except (OSError, ValueError, RecursionError, http.client.HTTPException) as error:
+            said = str(error) or type(error).__name__
+            raise UiError(f"{address} does not answer: {said}") from None
 
     return ask
+
+
+def _scheme(address: str) -> str:
+    try:
+        return urllib.parse.urlsplit(address).scheme
+    except ValueError:  # a bracket that is not closed
+        return ""
 
 
 def read_ui(ask: Ask, source: str = "the UI") -> ClusterRecord:
@@ -71,7 +85,7 @@ def read_ui(ask: Ask, source: str = "the UI") -> ClusterRecord:
             machines=tuple(_machine(s) for s in ask("supervisor/summary")["supervisors"]),
             topologies=tuple(_topology(ask, t) for t in ask("topology/summary")["topologies"]),
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise UiError(f"{source} does not answer as Storm 2.8 does: {error!r}") from None
 
 

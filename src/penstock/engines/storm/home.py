@@ -107,8 +107,8 @@ def _resolve(cache: Path, environ: Mapping[str, str], say: Callable[[str], None]
     say(f"resolving Storm {STORM_VERSION} with Maven into {cache} (136 MB, once)")
     cache.parent.mkdir(parents=True, exist_ok=True)
     # Beside its final place, so that a second process never sees half of it.
-    with tempfile.TemporaryDirectory(dir=cache.parent, prefix=".storm-") as made:
-        home = Path(made) / "home"
+    with tempfile.TemporaryDirectory(dir=cache.parent, prefix=".storm-") as scratch:
+        home = Path(scratch) / "home"
         with as_file(files("penstock.engines.storm") / "files" / "pom.xml") as pom:
             copy_jars(maven, pom, home / "lib", environ, what="Storm", error=StormMissing)
         for folder in ("lib-worker", "extlib", "extlib-daemon", "log4j2"):

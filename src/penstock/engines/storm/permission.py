@@ -54,8 +54,8 @@ def plan_file_of(snapshot: Snapshot, permission: Permission, given: Path | None)
             f"{SCHEDULER_CLASS} in its storm.yaml (docs/storm.md)"
         )
         raise InputError(message)
-    told = snapshot.settings.get(PLAN_FILE, "")
-    path = given or (Path(told) if told else None)
+    plan_path = snapshot.settings.get(PLAN_FILE, "")
+    path = given or (Path(plan_path) if plan_path else None)
     if path is None:
         raise InputError(f"Nimbus has no {PLAN_FILE}; set it, or name the file with --plan-file")
     if path != permission.plan_file:

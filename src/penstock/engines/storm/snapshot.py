@@ -144,10 +144,10 @@ def _topology(seen: TopologyRecord) -> Topology:
     return loaded
 
 
-def _grouping(said: str, seen: TopologyRecord) -> str:
+def _grouping(declared: str, seen: TopologyRecord) -> str:
     """Storm's own shuffle keeps tuples in the worker where it can, unless it was told not to."""
-    is_near = said == Grouping.SHUFFLE.value and seen.shuffles_near
-    return Grouping.LOCAL_OR_SHUFFLE.value if is_near else said
+    is_near = declared == Grouping.SHUFFLE.value and seen.shuffles_near
+    return Grouping.LOCAL_OR_SHUFFLE.value if is_near else declared
 
 
 def _counts(executors: Iterable[ExecutorRecord]) -> dict[str, int]:

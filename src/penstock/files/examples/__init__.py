@@ -17,7 +17,6 @@ from typing import TypeVar
 from penstock.errors import UnknownNameError
 from penstock.files.document import read_document
 from penstock.files.schema import as_mapping
-from penstock.files.store import load
 from penstock.model.cluster import Cluster
 from penstock.model.profile import Profile
 from penstock.model.topology import Topology
@@ -133,6 +132,8 @@ def _names(kind: str) -> tuple[str, ...]:
 
 
 def _load(kind: str, name: str, expected: type[_T]) -> _T:
+    from penstock.files.store import load  # slow to load, with every format
+
     with _file(kind, name) as path:
         loaded = load(path)
     assert isinstance(loaded, expected), f"{path} holds no {kind}"

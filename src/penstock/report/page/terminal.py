@@ -16,6 +16,7 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.table import Table as Grid
 from rich.text import Text
 
+from penstock.errors import escaped
 from penstock.report.page.document import (
     Block,
     Column,
@@ -53,18 +54,22 @@ def to_text(page: Document, width: int = _FILE_WIDTH) -> str:
 
 def renderable(page: Document, *, bars: bool = False) -> RenderableType:
     """What rich prints; with ``bars``, columns that ask for it are drawn as bars, too."""
-    parts: list[RenderableType] = [Text(page.title, "bold")] if page.title else []
+    parts: list[RenderableType] = [_text(page.title, "bold")] if page.title else []
     if page.subtitle:
-        parts.append(Text(page.subtitle, "dim"))
+        parts.append(_text(page.subtitle, "dim"))
     for number, section in enumerate(page.sections):
         if number > 0 or (section.title and parts):
             parts.append("")
         if section.title:
-            parts.append(Text(section.title, "bold"))
+            parts.append(_text(section.title, "bold"))
         parts += [part for block in section.blocks for part in _block(block, bars=bars)]
     if legend(page):
-        parts += ["", Text(legend(page), "dim")]
+        parts += ["", _text(legend(page), "dim")]
     return Group(*parts)
+
+
+def _text(words: str, style: str = "") -> Text:
+    return Text(escaped(words), style)
 
 
 def _block(block: Block, *, bars: bool) -> Iterator[RenderableType]:
@@ -83,10 +88,10 @@ def _block(block: Block, *, bars: bool) -> Iterator[RenderableType]:
         )
     elif isinstance(block, Note):
         plain = block.tone is Tone.PLAIN
-        yield Text(f"note: {block.text}" if plain else block.text, _note_style(block.tone))
+        yield _text(f"note: {block.text}" if plain else block.text, _note_style(block.tone))
     elif isinstance(block, Figure):
         # Its caption is about colours and lines.
-        yield Text(block.alt)
+        yield _text(block.alt)
         if block.data is not None:
             yield from _table(block.data, bars=bars)
     else:
@@ -100,7 +105,7 @@ def _note_style(tone: Tone) -> str:
 def _fields(rows: Sequence[tuple[str, Paragraph]]) -> Grid:
     grid = Grid.grid(padding=(0, _GAP))
     for name, content in rows:
-        grid.add_row(Text(name), _words(content))
+        grid.add_row(_text(name), _words(content))
     return grid
 
 
@@ -109,13 +114,13 @@ def _words(content: Paragraph) -> Text:
 
 
 def _part(part: str | Number | Tag) -> Text:
-    return Text(part_text(part), _STYLES[part.tone] if isinstance(part, Tag) else "")
+    return _text(part_text(part), _STYLES[part.tone] if isinstance(part, Tag) else "")
 
 
 def _table(table: Table, *, bars: bool) -> Iterator[RenderableType]:
     if table.caption:
         yield ""
-        yield Text(table.caption, "dim")
+        yield _text(table.caption, "dim")
     yield _TableText(table, bars)
 
 
@@ -177,15 +182,15 @@ def _cell(cell: TypedCell, column: Column) -> Text:
     if isinstance(cell, Paragraph):
         return _words(cell)
     if isinstance(cell, Number) and column.unit == "%":
-        return Text(shown(cell, with_unit=cell.value is not None))
-    return Text(cell_text(cell), _STYLES[cell.tone] if isinstance(cell, Tag) else "")
+        return _text(shown(cell, with_unit=cell.value is not None))
+    return _text(cell_text(cell), _STYLES[cell.tone] if isinstance(cell, Tag) else "")
 
 
 def _bar(cell: TypedCell) -> Text:
     part = (cell.value or 0.0) / 100.0 if isinstance(cell, Number) else 0.0
     filled = min(_BAR, round(part * _BAR))
     style = "red" if part > 1 + 1e-9 else "green" if part > 0.5 else "yellow"
-    return Text("█" * filled + "░" * (_BAR - filled), style)
+    return _text("█" * filled + "░" * (_BAR - filled), style)
 
 
 def _blocks(columns: list[_TextColumn], width: int) -> Iterator[list[_TextColumn]]:
@@ -216,7 +221,7 @@ def _grid(columns: Sequence[_TextColumn], widths: Sequence[int]) -> Grid:
     grid = Grid(box=None, pad_edge=False, header_style="bold", padding=(0, _GAP, 0, 0))
     for column, wide in zip(columns, widths, strict=True):
         grid.add_column(
-            Text(column.heading),
+            _text(column.heading),
             justify="right" if column.is_numeric else "left",
             width=wide,
             overflow="fold",

@@ -41,7 +41,7 @@ def amount(value: float | int, unit: str = "", digits: int | None = None) -> str
     if not math.isfinite(value):
         return UNKNOWN if math.isnan(value) else "unlimited" if value > 0 else "-unlimited"
     if digits is not None:
-        return f"{value:,.{digits}f}"
+        return f"{value:z,.{digits}f}"  # z: next to nothing below zero is 0.0, not -0.0
     if value < 0:
         return f"-{amount(-value, unit)}"
     if unit == "%":

@@ -181,6 +181,7 @@ def measurement_dict(measurement: Measurement) -> dict[str, object]:
             for n in measurement.not_ready
         ],
         "quality": measurement.quality.to_dict(),
+        "lag": measurement.lag.to_dict() if measurement.lag else None,
         "timings": [step.to_dict() for step in measurement.timings],
         "drift": [
             {

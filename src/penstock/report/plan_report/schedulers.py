@@ -138,8 +138,10 @@ def _table(report: PlanReport) -> Table:
         Column("power", "W"),
         Column("time to plan", "ms"),
     )
-    said = f"mean over {report.seeds} seeds, in brackets least to most" if report.seeds > 1 else ""
-    caption = "The schedulers' plans" + (f" ({said})" if said else "")
+    spread_note = (
+        f"mean over {report.seeds} seeds, in brackets least to most" if report.seeds > 1 else ""
+    )
+    caption = "The schedulers' plans" + (f" ({spread_note})" if spread_note else "")
     return Table(caption, columns, tuple(rows)).without_unknown()
 
 

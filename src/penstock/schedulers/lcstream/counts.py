@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from penstock.evaluate.division import divide_evenly, divide_stream
+from penstock.evaluate.division import divide_evenly, divide_stream, largest_bucket
 from penstock.evaluate.queues import best_count, load, mean_queue, mean_wait
 from penstock.evaluate.rates import visit_ratios
 from penstock.model.arrays import FloatVector
@@ -115,6 +115,12 @@ class Stations:
 
     def busiest(self, component: int, count: int, totals: FloatVector) -> float:
         """Tuples/s into the busiest of ``count`` executors."""
+        streams, tasks = self._into[component], self.problem.components[component].tasks
+        if tasks is None and len(streams) == 1 and streams[0].grouping.is_keyed and streams[0].keys:
+            # The largest bucket's part does not depend on how much comes.
+            stream = streams[0]
+            sent = float(totals[stream.source]) * stream.selectivity
+            return sent * largest_bucket(stream.keys, stream.key_skew, count)
         known = self._busiest.get((component, count))
         if known is None or not np.array_equal(known[0], totals):
             rate = float(self.arrivals(component, count, totals).max())

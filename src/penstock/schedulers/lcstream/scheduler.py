@@ -34,6 +34,7 @@ Cost: O(machines * streams) per executor placed, times the steps the rate is low
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import ClassVar
 
 import numpy as np
@@ -264,6 +265,10 @@ class _OperatingRate:
         return f"{part}; {first} not everything fits, or L and W do not hold"
 
 
+#: Of a queue that more arrives at than it serves.
+_UNBOUNDED = "unbounded"
+
+
 @dataclass(frozen=True, slots=True)
 class _RateTrial:
     """What came of one operating rate."""
@@ -286,9 +291,10 @@ def _queue_notes(layout: ServerLayout) -> list[str]:
     notes = [
         (
             f"longest queue: {work.problem.labels[worst]} with {count} executors, "
-            f"L {mean_queue(load_of(arrival, service)):.2f} (limit {limits.queue:g}), "
+            f"L {_length(mean_queue(load_of(arrival, service)))} (limit {limits.queue:g}), "
             f"W {_ms(mean_wait(arrival, service))} (limit {_ms(limits.wait_s)}); "
-            f"M/M/1 says L {mm1_queue(arrival, service):.2f}, W {_ms(mm1_wait(arrival, service))}, "
+            f"M/M/1 says L {_length(mm1_queue(arrival, service))}, "
+            f"W {_ms(mm1_wait(arrival, service))}, "
             f"M/M/{count} over all of them W {_ms(mmc_wait(float(totals[worst]), service, count))}"
         )
     ]
@@ -299,7 +305,11 @@ def _queue_notes(layout: ServerLayout) -> list[str]:
 
 
 def _ms(seconds: float) -> str:
-    return f"{seconds * 1e3:.3g} ms"
+    return f"{seconds * 1e3:.3g} ms" if isfinite(seconds) else _UNBOUNDED
+
+
+def _length(tuples: float) -> str:
+    return f"{tuples:.2f}" if isfinite(tuples) else _UNBOUNDED
 
 
 def _sleep_notes(layout: ServerLayout, saved: Saved | None) -> list[str]:

@@ -15,7 +15,7 @@ from penstock.model.problem import Problem
 from penstock.schedulers.a3 import A3Scheduler
 from penstock.schedulers.ban import BanScheduler
 from penstock.schedulers.base import Budget, Scheduler
-from penstock.schedulers.counts import with_counts_of
+from penstock.schedulers.counts import has_all_counts, with_counts_of
 from penstock.schedulers.even import DefaultScheduler
 from penstock.schedulers.gr import GrScheduler
 from penstock.schedulers.hetero import HeteroScheduler
@@ -47,7 +47,8 @@ def baseline_plans(
     first = HeteroScheduler().solve(problem, budget, rng).placement
     if first is not None:
         yield first
-        counted = with_counts_of(problem, first)
+        if has_all_counts(problem, first):
+            counted = with_counts_of(problem, first)
     places = _ONLY_PLACE if all(count is not None for count in counted.counts_asked) else ()
     for scheduler, asked in [
         *((one, problem) for one in _DECIDE_COUNTS),

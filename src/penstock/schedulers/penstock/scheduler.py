@@ -24,6 +24,7 @@ comes from ``rng`` and the work is counted in rounds, so that the same seed give
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import product
 from typing import ClassVar
 
 import numpy as np
@@ -64,6 +65,8 @@ _EVALUATIONS_WITH_SHARES = 100
 _PERTURBATIONS = 12
 #: From this part of the bound on, no other kind of search is begun.
 _CLOSE_ENOUGH = 0.995
+#: And from this part of it on, no other way to divide components over machines.
+_GOOD_ENOUGH = 0.98
 #: Scales that differ by less are the same.
 _EQUAL = 1e-10
 #: Sizes up to which the exact search goes on, and its limit of instances on a machine.
@@ -197,7 +200,8 @@ class _PlanSearch:
             is_many_core(self.problem) or not patterns_suffice(self.problem)
         ):
             self._search_many_core()
-            if is_many_core(self.problem) and not patterns_suffice(self.problem):
+            small = len(self.problem.cluster.machines) <= _EXACT_MACHINES
+            if is_many_core(self.problem) and not patterns_suffice(self.problem) and not small:
                 self.interrupted = self.budget.spent(self.rounds)
                 self.ended_by_itself = not self.interrupted
                 return
@@ -225,19 +229,29 @@ class _PlanSearch:
         """Machines of many cores, uneven keys, cards: counts by programmes, then machines."""
         # scipy's solvers take longer to load than most commands to run.
         from penstock.schedulers.penstock.manycore.one_slot import divided, has_one_slot_each
-        from penstock.schedulers.penstock.manycore.search import ManyCoreSearch, wanted_parts
+        from penstock.schedulers.penstock.manycore.search import ManyCoreSearch
+        from penstock.schedulers.penstock.manycore.wanted_parts import wanted_parts
 
         problem = self.problem
         if has_one_slot_each(problem):
             problem = divided(problem) or problem
         general_bound = self.general_bound if problem is self.problem else upper_bound(problem)
-        parts = wanted_parts(problem, general_bound)
-        for weighted in (True, False) if self.problem.weighted else (False,):
-            if self.best_scale >= self.bound * _CLOSE_ENOUGH:
+        ways = wanted_parts(problem, general_bound)
+        for way, weighted in product(range(len(ways)), (True, False)):
+            if weighted and not self.problem.weighted:
+                continue
+            enough = _CLOSE_ENOUGH if way == 0 else _GOOD_ENOUGH
+            if self.best_scale >= self.bound * enough:
                 return
             before = self.rounds
             search = ManyCoreSearch(
-                problem, general_bound, self.budget, self.offer, parts=parts, weighted=weighted
+                problem,
+                general_bound,
+                self.budget,
+                self.offer,
+                parts=ways[way],
+                with_peers=way < len(ways) - 1,
+                weighted=weighted,
             )
             search.run()
             self.rounds = before + search.rounds

@@ -38,6 +38,7 @@ from penstock.telemetry.slots.samples import (
     windows_of_records,
 )
 from penstock.telemetry.slots.sums import SampleSizes, partial_sums
+from penstock.telemetry.slots.take_in import RecordsSeen, count_nothing
 from penstock.telemetry.slots.windows import SlotWindows
 
 #: Partial tables that a file of their own has, laid out for the fit.
@@ -84,6 +85,8 @@ class HourTask:
     sizes: SampleSizes
     #: Schemas of the tables.
     schemas: Mapping[str, pa.Schema]
+    #: Told how many records were read, while they are.
+    seen: RecordsSeen = count_nothing
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """From hours' work (as JSON, column work) to repeated records, and reports."""
@@ -97,6 +100,7 @@ class HourTask:
         records, repeats = 0, dict[str, dict[str, int]]()
         for samples, windows in self._windows(work, vocabulary):
             records += len(samples.records)
+            self.seen(len(samples.records))
             for slot, reason, repeated in _repeats(samples):
                 repeats.setdefault(slot, {})[reason] = len(repeated)
                 yield from repeated.to_batches()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -32,6 +32,13 @@ _GROUP = ("topology", "component", "machine_type")
 _MOMENT = ("run", "host", "worker", "time_ms")
 
 
+RecordsSeen = Callable[[int], None]
+
+
+def count_nothing(_: int) -> None:
+    """Where nobody looks on."""
+
+
 @dataclass
 class TaskReport:
     """What one task has written; added up by the driver."""
@@ -39,6 +46,8 @@ class TaskReport:
     #: Slot and path of each file of samples.
     files: list[tuple[str, str]] = field(default_factory=list)
     records: int = 0
+    #: Time of the newest record, or 0.
+    newest_ms: int = 0
     #: Records that have to be judged with care, and files whose columns have to be.
     doubtful: int = 0
     odd_files: int = 0
@@ -68,6 +77,8 @@ class TakeIn:
     types_win: bool = False
     #: Records before this are older than the store keeps any.
     horizon_ms: int | None = None
+    #: Told how many records were read, while they are.
+    seen: RecordsSeen = count_nothing
 
     # -- what Spark calls -----------------------------------------------------------------------
 
@@ -88,6 +99,7 @@ class TakeIn:
                     writer.report.odd_files += 1
                     yield _doubtful(odd=path)
                     continue
+                self.seen(len(records))
                 doubtful = self._take(records, file, writer)
                 if len(doubtful):
                     writer.report.doubtful += len(doubtful)
@@ -100,6 +112,7 @@ class TakeIn:
         for batch in batches:
             values = batch.column("value").cast(pa.binary())
             records, numbers = read_lines(values)
+            self.seen(len(values))
             sound = self._sound(records)
             taken = numbers[sound]
             files = batch.column("file").take(pa.array(taken))
@@ -227,6 +240,7 @@ class SampleWriter:
         """What the driver wants to know before it plans the sums."""
         report, vocabulary = self.report, Vocabulary()
         report.records += len(table)
+        report.newest_ms = max(report.newest_ms, int(table["time_ms"].to_numpy().max()))
         columns = from_arrow(table.select({*_GROUP, *_MOMENT, "counters"}), vocabulary)
         total = vocabulary.number(Counters.TOTAL.value)
         report.totals += int(np.sum(columns["counters"] == total))
@@ -254,6 +268,7 @@ def added_up(reports: Iterable[Mapping[str, Any]]) -> TaskReport:
     for report in reports:
         total.files += [(slot, path) for slot, path in report["files"]]
         total.records += report["records"]
+        total.newest_ms = max(total.newest_ms, report["newest_ms"])
         total.doubtful += report["doubtful"]
         total.odd_files += report["odd_files"]
         total.unreadable += report["unreadable"]

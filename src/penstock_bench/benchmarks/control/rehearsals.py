@@ -27,7 +27,7 @@ from penstock_bench.data import load_file
 
 #: Every load that is in the setting.
 LOADS = ("ads", "wiki_de", "taxi", "alibaba", "avazu", "iot")
-PEERS = ("static", "hpa", "ds2", "dhalion", "flink")
+PEERS = ("static", "hpa", "ds2", "dhalion", "flink", "tune", "lcstream")
 
 
 @cache

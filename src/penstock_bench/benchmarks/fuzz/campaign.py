@@ -107,9 +107,12 @@ class Campaign:
             self._ended.set()
             for thread in threads:
                 thread.join()
-        if self._errors:
-            raise self._errors[0]
         return self
+
+    @property
+    def error(self) -> BaseException | None:
+        """What broke the campaign off, which is no failure of a command."""
+        return self._errors[0] if self._errors else None
 
     def _wait(self, threads: list[threading.Thread]) -> None:
         next_word = time.monotonic() + _WORD_EVERY_S
@@ -267,6 +270,8 @@ def _so_far(commands: int, seed: int, hours: float | None) -> Campaign:
     found = _campaign(commands, seed, hours)
     if found.interrupted:
         raise KeyboardInterrupt
+    if found.error is not None:
+        raise found.error
     return found
 
 
@@ -284,6 +289,7 @@ def commands_run(commands: int, seed: int, hours: float | None = None) -> Figure
             rows.append([str(way), f"{sum(verbs.values()):,}", str(len(verbs)), ended, *most])
     columns = ["run as", "commands", "verbs", "by exit code", "most CPU", "most memory"]
     cut = ", interrupted" if found.interrupted else ""
+    cut = f", broken off: {found.error}" if found.error is not None else cut
     title = f"{totals.done:,} commands from seed {seed}{cut}; {totals.plans:,} plans checked"
     return FigureTable(title, columns, rows)
 

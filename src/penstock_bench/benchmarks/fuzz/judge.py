@@ -15,6 +15,7 @@ from penstock.errors import PenstockError
 from penstock.files.document import read_document
 from penstock.files.store import FORMATS, load
 from penstock.model.plan import Plan
+from penstock.telemetry.writer_lock import LOCK_FILE
 from penstock_bench.benchmarks.fuzz.drawing import FuzzCase
 from penstock_bench.benchmarks.fuzz.server import CommandOutcome, Limits
 from penstock_bench.contract.plan_check import plan_faults
@@ -74,7 +75,9 @@ def _ending(outcome: CommandOutcome, limits: Limits) -> Iterator[Fault]:
             yield Fault(what, _line_with(outcome.stderr, words) if words != _WORDS[0][0] else last)
             return
     took = f"{outcome.seconds:.0f} s, {outcome.cpu_s:.0f} s of CPU; {last}"
-    is_waiting = outcome.seconds > limits.seconds and outcome.cpu_s < _IDLE * outcome.seconds
+    # What it wanted to compute while others did is no time of its own.
+    own_s = outcome.seconds - outcome.delayed_s
+    is_waiting = own_s > limits.seconds and outcome.cpu_s < _IDLE * own_s
     is_cut = outcome.code == _KILLED and outcome.cpu_s > 0.9 * limits.seconds
     is_late = outcome.late or is_cut or outcome.cpu_s > limits.seconds
     if is_late or is_waiting:
@@ -107,6 +110,8 @@ def _files(case: FuzzCase, outcome: CommandOutcome, place: Path) -> Iterator[Fau
         above = {name, *map(str, Path(name).parents)} - {".", ".."}
         if name.startswith("..") and not above & named:
             yield Fault("writes outside its folder", name)
+        elif Path(name).name == LOCK_FILE:
+            continue  # stays where a store is written to
         elif Path(name).name.startswith(".") and not case.verb.starts_spark:
             yield Fault("leaves a hidden file", name)
         elif name in pictures:

@@ -1,40 +1,47 @@
 """kill -9 at random moments, and starting again: is anything lost, or there twice?
 
-Driver and Java are killed together: the worst that can happen. What is held against what are the
-tables (or words, or cells) of a run that nobody disturbed, row by row.
+Driver and Java are mostly killed together, the worst that can happen. What is held against what
+are the tables (or words, or cells) of a run that nobody disturbed, row by row.
 """
 
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
 
 import numpy as np
 
 from penstock.errors import PenstockError
 from penstock_bench.benchmarks.long_runs import say
-from penstock_bench.benchmarks.pipeline import _deliver, _profile, _small_recording, different_rows
+from penstock_bench.benchmarks.pipeline import (
+    deliver,
+    different_rows,
+    run_profile,
+    small_recording,
+)
+from penstock_bench.benchmarks.process_tree import kill_tree
 from penstock_bench.synthetic import write_json_lines
 
 _STARTS_WITHIN_S = 180.0
 _LOOKS_EVERY_S = 0.02
 #: Part of the kills that come while the program still starts.
 _EARLY = 0.1
+#: Part of them that hit the driver alone: Java ends by itself, while the next start is under way.
+_DRIVER_ALONE = 0.3
 _WINDOWS_PER_FILE = 8
 #: Java that starts in haste, and few tasks: a kill is about state, not about speed.
 _QUICK_JAVA = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 _QUICK_SPARK = ["--master", "local[2]", "--config", "spark.sql.shuffle.partitions=2"]
-#: Said by a follower once it follows, and by each batch at its end.
-_FOLLOWS, _IS_DONE = "following;", " costs known"
+#: Said by a follower once it follows, by each batch at its beginning, and at its end.
+_FOLLOWS, _IS_BEGUN, _IS_DONE = "following;", "taking in batch", " costs known"
 
 
 @dataclass
@@ -54,20 +61,32 @@ class _Running:
             )  # fmt: skip
         return cls(process, words)
 
+    @property
+    def said(self) -> str:
+        return self.words.read_text(encoding="utf-8", errors="replace")
+
     def wait_for(self, text: str) -> None:
         """Until it says this; an error where it ends first."""
         deadline = time.monotonic() + _STARTS_WITHIN_S
-        while text not in (said := self.words.read_text(encoding="utf-8", errors="replace")):
+        while text not in (said := self.said):
             if self.process.poll() is not None or time.monotonic() > deadline:
                 self.kill()
                 last = " / ".join(said.splitlines()[-3:])
                 raise PenstockError(f'did not get to "{text}": {last}')
             time.sleep(_LOOKS_EVERY_S)
 
+    def __enter__(self) -> _Running:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:  # fmt: skip
+        """Whoever ends this suite leaves nobody following."""
+        self.kill()
+
     def kill(self) -> None:
-        with suppress(ProcessLookupError):
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
+        kill_tree(self.process)
 
 
 # -- profile --follow ------------------------------------------------------------------------------
@@ -79,34 +98,88 @@ def killed_pipeline(kills: int, seed: int, repeats: int = 1) -> Iterator[float]:
     A file arrives before every start; the kill hits a random moment of the start or of the work on
     that file, from the first look to a little after the tables are whole.
     """
+    yield from _differences(kills, kills, seed, repeats, _strike_anywhere, _FOLLOWS)
+
+
+def killed_in_batches(kills: int, seed: int, repeats: int = 1) -> Iterator[float]:
+    """The same, where every kill that counts hit the middle of a batch.
+
+    That is between its first word and its last; one that came too late is made up for, and the next
+    ones come sooner.
+    """
+    yield from _differences(kills, 2 * kills + 2, seed, repeats, _strike_within, _IS_BEGUN)
+
+
+#: Kills a follower that has just been started, within about so many seconds of work; whether it
+#: was hit as it should be.
+_Strike = Callable[[_Running, float, np.random.Generator], bool]
+
+
+def _strike_anywhere(running: _Running, work_s: float, rng: np.random.Generator) -> bool:
+    if rng.random() < _EARLY:
+        time.sleep(float(rng.uniform(0, work_s)))
+    else:
+        running.wait_for(_FOLLOWS)
+        time.sleep(float(rng.uniform(0, 1.2 * work_s)))
+    if rng.random() < _DRIVER_ALONE:
+        running.process.kill()
+        running.process.wait()
+    else:
+        running.kill()
+    return True
+
+
+def _strike_within(running: _Running, work_s: float, rng: np.random.Generator) -> bool:
+    running.wait_for(_IS_BEGUN)
+    time.sleep(float(rng.uniform(0, work_s)))
+    running.kill()
+    # A follower that was killed before finishes what it had begun then, and says so first.
+    return _IS_DONE not in running.said.rpartition(_IS_BEGUN)[2]
+
+
+def _differences(
+    kills: int, most: int, seed: int, repeats: int, strike: _Strike, since: str
+) -> Iterator[float]:
     for repeat in range(repeats):
         rng = np.random.default_rng([seed, repeat])
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as place:
-            yield float(_pipeline_after_kills(Path(place), kills, seed, rng))
+            folder = Path(place)
+            yield float(_pipeline_after_kills(folder, kills, most, seed, rng, strike, since))
 
 
-def _pipeline_after_kills(place: Path, kills: int, seed: int, rng: np.random.Generator) -> int:
+def _pipeline_after_kills(
+    place: Path,
+    kills: int,
+    most: int,
+    seed: int,
+    rng: np.random.Generator,
+    strike: _Strike,
+    since: str,
+) -> int:
+    """Rows that differ after so many good hits, out of at most so many."""
     ready, arriving, store = place / "ready", place / "arriving", place / "tables"
     arriving.mkdir()
-    recording = _small_recording(_WINDOWS_PER_FILE * (kills + 2), seed)
-    written = write_json_lines(recording, ready, rng, files=kills + 2)
-    _deliver(written.paths[0], arriving)
-    work_s = _undisturbed_batch_s(arriving, store, place / "said.txt")
-    for number, path in enumerate(written.paths[1:-1], start=1):
-        _deliver(path, arriving)
-        running = _Running.start(_follow(arriving, store), place / "said.txt")
-        if rng.random() < _EARLY:
-            time.sleep(float(rng.uniform(0, work_s)))
-        else:
-            running.wait_for(_FOLLOWS)
-            time.sleep(float(rng.uniform(0, 1.2 * work_s)))
-        running.kill()
-        if number % 10 == 0:
-            say(f"killed {number} of {kills} times")
-    _deliver(written.paths[-1], arriving)
-    _profile(arriving, "--store", str(store), "--partial", *_QUICK_SPARK)
+    recording = small_recording(_WINDOWS_PER_FILE * (most + 2), seed)
+    first, *files, last = write_json_lines(recording, ready, rng, files=most + 2).paths
+    deliver(first, arriving)
+    work_s = _undisturbed_batch_s(arriving, store, place / "said.txt", since)
+    hits = 0
+    for path in files:
+        deliver(path, arriving)
+        with _Running.start(_follow(arriving, store), place / "said.txt") as running:
+            is_hit = strike(running, work_s, rng)
+        hits += is_hit
+        work_s *= 1.0 if is_hit else 0.5
+        if hits % 10 == 0:
+            say(f"killed {hits} of {kills} times")
+        if hits == kills:
+            break
+    else:
+        raise PenstockError(f"only {hits} of {most} kills hit a batch")
+    deliver(last, arriving)
+    run_profile(arriving, "--store", str(store), "--partial", *_QUICK_SPARK)
     undisturbed = place / "undisturbed"
-    _profile(arriving, "--store", str(undisturbed), "--partial", *_QUICK_SPARK)
+    run_profile(arriving, "--store", str(undisturbed), "--partial", *_QUICK_SPARK)
     return different_rows(store, undisturbed)
 
 
@@ -115,14 +188,13 @@ def _follow(folder: Path, store: Path) -> list[str]:
     return ["profile", str(folder), *where, *_QUICK_SPARK]
 
 
-def _undisturbed_batch_s(folder: Path, store: Path, words: Path) -> float:
-    """How long a follower works on a file: the moments of kills are drawn from it."""
-    running = _Running.start(_follow(folder, store), words)
-    running.wait_for(_FOLLOWS)
-    began = time.monotonic()
-    running.wait_for(_IS_DONE)
-    running.kill()
-    return time.monotonic() - began
+def _undisturbed_batch_s(folder: Path, store: Path, words: Path, since: str) -> float:
+    """How long a follower works on a file, from a word on: moments of kills are drawn from it."""
+    with _Running.start(_follow(folder, store), words) as running:
+        running.wait_for(since)
+        began = time.monotonic()
+        running.wait_for(_IS_DONE)
+        return time.monotonic() - began
 
 
 # -- sweep -----------------------------------------------------------------------------------------
@@ -149,9 +221,8 @@ def killed_sweep(kills: int, seed: int, repeats: int = 1) -> Iterator[float]:
             suite.write_text(_SUITE, encoding="utf-8")
             took = _sweep_s(suite, folder / "undisturbed", words)
             for _ in range(kills):
-                running = _Running.start(_sweep(suite, folder / "killed"), words)
-                time.sleep(float(rng.uniform(0.3, 0.9)) * took)
-                running.kill()
+                with _Running.start(_sweep(suite, folder / "killed"), words):
+                    time.sleep(float(rng.uniform(0.3, 0.9)) * took)
             _sweep_s(suite, folder / "killed", words)
             one, other = _rows(folder / "killed"), _rows(folder / "undisturbed")
             yield float(((one - other) + (other - one)).total())
@@ -164,10 +235,10 @@ def _sweep(suite: Path, out: Path) -> list[str]:
 def _sweep_s(suite: Path, out: Path, words: Path) -> float:
     """Run a sweep to its end; how long it took."""
     began = time.monotonic()
-    running = _Running.start(_sweep(suite, out), words)
-    if running.process.wait() != 0:
-        last = words.read_text(encoding="utf-8", errors="replace")[-400:]
-        raise PenstockError(f"a sweep ended with {running.process.returncode}: {last}")
+    with _Running.start(_sweep(suite, out), words) as running:
+        if running.process.wait() != 0:
+            last = words.read_text(encoding="utf-8", errors="replace")[-400:]
+            raise PenstockError(f"a sweep ended with {running.process.returncode}: {last}")
     return time.monotonic() - began
 
 

@@ -5,6 +5,7 @@ A set of files is about one problem, so that they fit together, and has one name
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Iterator
 from copy import deepcopy
@@ -15,6 +16,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from penstock import app
 from penstock.errors import PenstockError
@@ -27,6 +30,9 @@ from penstock.model.plan import Plan
 from penstock.model.problem import Problem, build
 from penstock.report.pages.simulation_remarks import simulation_remarks
 from penstock.schedulers.base import Budget
+from penstock.telemetry.manifest import FORMAT, manifest_name
+from penstock.telemetry.slots.keys import hour_start
+from penstock.telemetry.store_reader import arrow_schema
 from penstock_bench.benchmarks.fuzz.storm_files import (
     FLUX,
     LOG_LINE,
@@ -58,6 +64,21 @@ class File:
 
 
 Files = dict[str, File]
+
+#: Guard rails, every kind of them.
+_WATCH: dict[str, Any] = {
+    "format": "penstock/watch",
+    "version": 1,
+    "policy": "penstock",
+    "latency_target_s": 2.0,
+    "stale_after_s": 60.0,
+    "dead_band": 0.1,
+    "cool_down_s": 120.0,
+    "most_moves_per_hour": 50,
+    "forbidden_hours": ["22:00-06:00"],
+    "most_machines": 9,
+    "must_keep": 0.9,
+}
 
 
 def sets_of_files(seed: int, random_problems: int) -> Iterator[Files]:
@@ -101,8 +122,10 @@ def _files_of(problem: Problem, rng: Random) -> Files:
         "types.yaml": File("types", {m.name: m.type for m in problem.cluster.machines}),
         "simulation.json": File("simulation", _simulation(plans[0])),
         "history/receipts/kept.json": File("receipt", _receipt(plans[0])),
+        "watch.yaml": File("watch", deepcopy(_WATCH)),
+        "load.csv": File("load", data=_load()),
     }
-    return found | _of_storm() | _telemetry(plans[0])
+    return found | _of_storm() | _telemetry(plans[0]) | _store(problem)
 
 
 def _plan(problem: Problem, scheduler: str) -> Plan:
@@ -219,6 +242,52 @@ def _receipt(plan: Plan) -> dict[str, Any]:
         "trouble": ["slow to start"],
         "document": document,
     }
+
+
+def _load() -> bytes:
+    """Two hours, every five minutes."""
+    rates = (10, 12, 15, 20, 30, 25, 20, 18, 15, 12, 11, 10) * 2
+    lines = [f"2026-01-01 {n // 12:02d}:{5 * n % 60:02d}:00,{r}" for n, r in enumerate(rates)]
+    return "\n".join(["time,events_per_5min", *lines, ""]).encode()
+
+
+def _store(problem: Problem) -> Files:
+    """Two hours of a store, as a run leaves them: samples in two parts, a table, some set aside."""
+    topology = problem.topologies[0].name
+    parts: dict[str, dict[str, str]] = {"samples": {}, "streams": {}}
+    found: Files = {}
+
+    def add(table: str, key: str, path: str, rows: list[dict[str, Any]]) -> None:
+        sink = io.BytesIO()
+        pq.write_table(pa.Table.from_pylist(rows, arrow_schema(table)), sink)
+        found[f"tables/{path}/part-00000.parquet"] = File("parquet", data=sink.getvalue())
+        parts.setdefault(table, {})[key] = path
+
+    for hour in ("2026-01-01-00", "2026-01-01-01"):
+        begin_ms = hour_start(hour)
+        for task in (1, 2):
+            row = {"task": task, "topology": topology, "time_ms": begin_ms, "hour": hour}
+            add("samples", f"{hour}-00/b{task}", f"samples/part=b{task}-{hour}", [row])
+        add("streams", hour, f"streams/part=9/hour={hour}", [{"task": 1, "hour": hour}])
+    add("quarantine", "aside/b", "quarantine/part=b", [{"reason": "not JSON", "hour": "aside"}])
+    commit = {
+        **FORMAT.head,
+        "number": 1,
+        "parts": parts,
+        "facts": {
+            "aside": {"not JSON": 1},
+            "batches": {"b1": {"records": 5, "aside": 1}},
+            "pending": [],
+            "records": 5,
+            "repeats": {"2026-01-01-00-00": {"duplicate": 1}},
+            "totals": False,
+            "uptimes_s": [10.0, 900.0],
+            "warm_up_s": 60.0,
+            "window_s": 10.0,
+            "workers": [["M1", 2]],
+        },
+    }
+    return found | {f"tables/{manifest_name(1)}": File("commit", commit)}
 
 
 def _telemetry(plan: Plan) -> Files:

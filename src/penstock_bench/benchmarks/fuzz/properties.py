@@ -8,7 +8,7 @@ from random import Random
 from penstock import app
 from penstock.errors import PenstockError
 from penstock.model.problem import Problem
-from penstock.schedulers import registered
+from penstock.schedulers import SCHEDULERS
 from penstock.schedulers.base import Budget
 from penstock_bench.benchmarks.long_runs import say
 from penstock_bench.contract.plan_check import plan_faults
@@ -29,7 +29,7 @@ def a_problem(seed: int, number: int) -> Problem:
 
 def wrong_plans(problems: int, seed: int) -> Iterator[str]:
     """What the independent evaluator finds wrong with plans of all schedulers in turn."""
-    names = sorted(name for name, found in registered().items() if found.scheduler is not None)
+    names = sorted(SCHEDULERS.usable())
     for number in range(problems):
         name = names[number % len(names)]
         where = f"seed {seed}, problem {number}, {name}"

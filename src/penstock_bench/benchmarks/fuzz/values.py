@@ -45,6 +45,15 @@ _KINDS: dict[str, tuple[str, ...]] = {
     "storm_yaml": ("storm.yaml",),
     "source": ("telemetry folder", "columns folder", "storm-log", "storm-registry", "rest folder"),
     "telemetry": ("telemetry folder", "columns folder"),
+    "rules": ("watch",),
+}
+#: Of one verb, where others mean something else by the name.
+_KINDS_OF: dict[tuple[str, str], tuple[str, ...]] = {
+    ("rehearse", "loads"): ("load",),
+    **{
+        (f"store {verb}", "store"): ("store folder",)
+        for verb in ("list", "files", "export", "expire", "compact", "migrate")
+    },
 }
 _WORDS: dict[str, tuple[str, ...]] = {
     "example": ("linear", "diamond", "star", "wordcount", "topn", "nosuch"),
@@ -79,6 +88,14 @@ _WORDS: dict[str, tuple[str, ...]] = {
     "settings": ("spark.sql.shuffle.partitions=2", "x", "="),
     "config": ("spark.sql.shuffle.partitions=2", "x", "="),
     "executors": ("in=2", "out=0", "x", "in=-1", "in=1e9"),
+    "table": ("samples", "streams", "rates", "quarantine", "traffic", "trafic"),
+    "older_than": ("1d", "1h", "0s", "1e99d", "x"),
+    "raw_older_than": ("1h", "2d", "x"),
+    "policies": ("penstock", "static,hpa", "ds2,dhalion,flink", "penstock,nosuch", ","),
+    "highest": ("70%", "1", "own", "0", "nan", "x"),
+    "lose_every": ("45m", "1s", "nan", "x"),
+    "back_after": ("10m", "1s", "9e8s", "x"),
+    "median": ("5m", "1h", "1s", "x"),
 }
 #: Names of what is in the problem, in the forms that a parameter takes.
 _NAMES: dict[str, tuple[str, ...]] = {
@@ -103,10 +120,16 @@ _FOLDERS = {
     "recorded folder": "recorded",
     "rest folder": "rest",
     "words folder": "words",
+    "store folder": "tables",
 }
 #: Results are written; what is there already may be replaced.
-_RESULTS = frozenset({"out", "svg", "copy_to", "receipt", "plan_file", "store"})
-_ENDINGS = {"svg": ("made.svg",), "copy_to": ("made",), "store": ("tables",)}
+_RESULTS = frozenset({"out", "page", "svg", "copy_to", "receipt", "plan_file", "store"})
+_ENDINGS = {
+    "svg": ("made.svg",),
+    "copy_to": ("made",),
+    "store": ("tables-made",),
+    "page": ("made.html", "made.md"),
+}
 _NUMBERS = (
     *("0", "1", "2", "0.5", "-1", "1e9", "1e308", "1e400", "nan", "inf", "-inf", "1e-300"),
     *("x", "", "10%", "1,5", "9" * 30, "0x10", "１"),
@@ -139,11 +162,11 @@ def value(
     name = parameter.name
     if rng.random() < {Care.MUCH: 0.0, Care.SOME: 0.02, Care.NONE: 0.15}[care]:
         return rng.choice(_JUNK)
+    of_verb = _KINDS_OF.get((verb.name, name))
+    if of_verb and rng.random() < 0.97:
+        return _file(rng, files, of_verb)
     if name in _RESULTS:
-        if care is Care.MUCH:
-            return rng.choice(_ENDINGS.get(name, ("made.json", "made.yaml")))
-        return rng.choice(["made.json", "made.yaml", "made", "made.svg", "made.html", "plan.json",
-                           "no/such/folder/x.json", "made.csv", "made.md", "made.tex"])  # fmt: skip
+        return _result(rng, name, care)
     if parameter.choices:
         return rng.choice([*parameter.choices, *([] if care is Care.MUCH else ["x"])])
     if name in _FRACTIONS and care is not Care.NONE:
@@ -163,6 +186,14 @@ def value(
     if parameter.type == "Path":
         return _file(rng, files, ())
     return _name_of(rng, files)
+
+
+def _result(rng: Random, name: str, care: Care) -> str:
+    """Where something is to be written."""
+    if care is Care.MUCH:
+        return rng.choice(_ENDINGS.get(name, ("made.json", "made.yaml")))
+    return rng.choice(["made.json", "made.yaml", "made", "made.svg", "made.html", "plan.json",
+                       "no/such/folder/x.json", "made.csv", "made.md", "made.tex"])  # fmt: skip
 
 
 def _meant(rng: Random, name: str, files: Files) -> str:

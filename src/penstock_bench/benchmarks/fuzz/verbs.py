@@ -19,7 +19,7 @@ ONLY_REFUSED = frozenset(
 #: What makes sense of a verb at all, where somebody takes care.
 USUAL = {"run": ["--example", "wordcount", "--rows", "200"]}
 #: Simulate for tens of seconds unless told otherwise: that is work, and no hang.
-SIMULATE = frozenset({"report"})
+SIMULATE = frozenset({"report", "rehearse"})
 #: Ask a Storm; none answers here.
 STORM = frozenset({"apply", "import storm"})
 #: Options about a running Storm, which rule out most others.
@@ -29,7 +29,10 @@ ENDS = {
     "advise": ["--seconds", "1"],
     "compare": ["--seconds", "0.2"],
     "report": ["--seconds", "0.2"],
+    "rehearse": ["--policy", "static", "--seeds", "1"],
     "run": ["--batches", "1"],
+    # A billion tuples are twenty minutes of work, which it says as it goes on.
+    "simulate": ["--max-tuples", "3e6"],
     "profile --follow": ["--seconds", "0"],
 }
 

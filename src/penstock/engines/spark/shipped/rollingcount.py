@@ -18,7 +18,7 @@ def bolt_1(rows: pd.DataFrame) -> pd.DataFrame:
 
 def bolt_2(rows: pd.DataFrame, state: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     came = rows.groupby("obj").size().reset_index(name="count").assign(age=0)
-    kept = state.assign(age=state["age"] + 1)
-    kept = pd.concat([kept[kept["age"] < _BATCHES], came])[["obj", "age", "count"]]
-    kept = kept.groupby(["obj", "age"], as_index=False)["count"].sum()
-    return kept.groupby("obj", as_index=False)["count"].sum(), kept
+    window = state.assign(age=state["age"] + 1)
+    window = pd.concat([window[window["age"] < _BATCHES], came])[["obj", "age", "count"]]
+    window = window.groupby(["obj", "age"], as_index=False)["count"].sum()
+    return window.groupby("obj", as_index=False)["count"].sum(), window

@@ -34,7 +34,7 @@ def balance(machines: Machines, steps: int, spent: Callable[[], bool]) -> int:
 
 def _sources(machines: Machines, worst: int) -> IntVector:
     """Groups whose leaving can relieve a machine: all it holds, or those whose thread is full."""
-    held = np.flatnonzero(machines.count[worst] > 0)
+    held = np.flatnonzero((machines.count[worst] > 0) & ~machines.stays[worst])
     if machines.thread[worst] <= machines.full[worst]:
         held = held[machines.thread_full[held, worst] <= _just_above(machines.full[worst])]
     return held

@@ -7,6 +7,7 @@ from the plan it has (:func:`kept_on_machines`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +20,7 @@ from penstock.model.cluster import Cluster
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
 from penstock.model.resources import MEMORY
+from penstock.schedulers.penstock.manycore.sizes import SizeClasses
 
 #: Weight of a machine that takes no part, in averages over machines; stands for none of a resource.
 _UNUSED = 1e-9
@@ -33,6 +35,9 @@ class Costs:
     #: an average machine, and by machine, shapes (C, T) and (C, M).
     e: FloatMatrix
     e_on: FloatMatrix
+    #: The same for the largest instance: where a hot key makes that matter, on the machine of each
+    #: type that is best for it, shape (C, T).
+    e_least: FloatMatrix
     #: Bytes/s out of and into a machine per tuple/s, on average and by machine, (C,) and (C, M).
     bytes_out: FloatVector
     bytes_in: FloatVector
@@ -49,19 +54,36 @@ class Costs:
     #: Whether a component's instances may have unequal shares, shape (C,).
     weighs: BoolVector
 
+    def e_of(self, option: SizeClasses) -> FloatMatrix:
+        """Points per tuple/s for instances of each class on each type, shape (K, T)."""
+        e = np.repeat(self.e[[option.component]], len(option.mean), axis=0)
+        if option.counts[0] == 1:
+            e[0] = self.e_least[option.component]
+        return e
+
     @classmethod
-    def of(cls, problem: Problem, parts: FloatMatrix, *, weighted: bool) -> Costs:
-        """``parts`` is the part of each component's input that each machine takes, (C, M)."""
+    def of(
+        cls, problem: Problem, parts: FloatMatrix, *, weighted: bool, hot: Sequence[int] = ()
+    ) -> Costs:
+        """``parts`` is the part of each component's input that each machine takes, (C, M).
+
+        ``hot``: components whose largest instance goes where it is best off.
+        """
         cluster = problem.cluster
         e_extra, out, into = _movement(problem, parts)
         # On average a machine counts as much as it takes of the component.
         weight = parts + _UNUSED
         in_all = weight.sum(axis=1)
+        e = problem.e + _by_type(cluster, weight * e_extra) / _by_type(cluster, weight)
+        e_on = problem.e[:, cluster.type_of] + e_extra
+        e_least = e.copy()
+        e_least[list(hot)] = _least_by_type(cluster, e_on[list(hot)])
         table, scarcest = problem.resources, _scarcest_resource(problem)
         return cls(
             problem=problem,
-            e=problem.e + _by_type(cluster, weight * e_extra) / _by_type(cluster, weight),
-            e_on=problem.e[:, cluster.type_of] + e_extra,
+            e=e,
+            e_on=e_on,
+            e_least=e_least,
             bytes_out=(weight * out).sum(axis=1) / in_all,
             bytes_in=(weight * into).sum(axis=1) / in_all,
             bytes_out_on=out,
@@ -93,6 +115,13 @@ def _by_type(cluster: Cluster, rows: FloatMatrix) -> FloatMatrix:
     """Sums over the machines of each type, shape (C, T); 1 where a type has no machine."""
     sums = np.stack([sum_by(cluster.type_of, row, len(cluster.types)) for row in rows])
     return np.where(cluster.machines_per_type > 0, sums, 1.0)
+
+
+def _least_by_type(cluster: Cluster, rows: FloatMatrix) -> FloatMatrix:
+    """The least over the machines of each type, shape (C, T); inf where a type has no machine."""
+    least = np.full((len(rows), len(cluster.types)), np.inf)
+    np.minimum.at(least.T, cluster.type_of, rows.T)
+    return least
 
 
 def _may_weigh(problem: Problem, *, weighted: bool) -> BoolVector:

@@ -97,7 +97,7 @@ class CountSearch:
 
     def _keeps_types(self, option: SizeClasses, spread: FloatMatrix, scale: float) -> bool:
         """Whether all instances still fit the threads of the types they are on."""
-        rate = self.options.thread_rate[option.component] * (1.0 - 1e-9)
+        rate = self.options.rates_of(option) * (1.0 - 1e-9)
         fits = option.largest[:, None] * scale <= rate
         return bool(fits[spread > 1e-9].all())
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from penstock.model.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
+from penstock.model.arrays import BoolMatrix, FloatMatrix, FloatVector, IntMatrix, IntVector
 from penstock.model.placement import Placement
 from penstock.schedulers.penstock.manycore.costs import Costs
 
@@ -38,13 +38,17 @@ class InstanceGroups:
 class Machines:
     """The machines of a plan in the making. M machines, G groups, P topologies."""
 
-    def __init__(self, groups: InstanceGroups, count: IntMatrix) -> None:
+    def __init__(
+        self, groups: InstanceGroups, count: IntMatrix, stays: BoolMatrix | None = None
+    ) -> None:
         costs, problem = groups.costs, groups.costs.problem
         cluster = problem.cluster
         self.groups, self.problem = groups, problem
         self.kind = cluster.type_of
         #: Instances of each group on each machine, shape (M, G).
         self.count = count.copy()
+        #: Instances that others on the machine need beside them, shape (M, G).
+        self.stays = np.zeros(count.shape, dtype=np.bool_) if stays is None else stays
         # Of one instance of each group on each machine: shape (G, M).
         c = groups.component
         self.met = problem.met[c][:, self.kind]
@@ -150,7 +154,8 @@ class Machines:
             slice(None),
         )
         heap = self.heap[p] + self.heap_of[g] - np.where(other, 0.0, self.heap_of[back][:, None])
-        allowed = (self.count[:, back].T > 0) & (self.workers + workers <= self.slots)
+        comes = (self.count[:, back] > 0) & ~self.stays[:, back]
+        allowed = comes.T & (self.workers + workers <= self.slots)
         allowed &= heap <= self.most_heap[p]
         full = np.minimum(np.minimum(full, self.thread_full[g]), self.thread)
         return np.where(allowed, full, -np.inf)

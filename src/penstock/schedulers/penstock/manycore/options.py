@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from penstock.evaluate.division import hottest_buckets, key_weights
-from penstock.model.arrays import FloatVector, IntVector
+from penstock.model.arrays import FloatMatrix, FloatVector, IntVector
 from penstock.model.problem import UNLIMITED
 from penstock.schedulers.penstock.aggregate import cannot_divide
 from penstock.schedulers.penstock.manycore.costs import Costs
@@ -35,7 +35,9 @@ class Options:
         self.costs, self.problem = costs, costs.problem
         self.most = _most_instances(costs)
         #: The most tuples/s that a thread of each type takes, shape (C, T); 0 where it cannot run.
-        self.thread_rate = _thread_rates(costs)
+        self.thread_rate = _thread_rates(costs, costs.e)
+        #: The same for an instance larger than all others.
+        self.best_rate = _thread_rates(costs, costs.e_least)
         self._classes: dict[tuple[int, int], SizeClasses] = {}
         #: Components whose instances differ by the keys that they get, shape (C,).
         self.keyed = np.zeros(len(self.most), dtype=np.bool_)
@@ -53,17 +55,32 @@ class Options:
         """The scale at which some instance fills the fastest thread there is for it."""
         limits = [np.inf]
         for c in range(len(self.most)):
-            rate = float(self.thread_rate[c].max())
             if self.costs.weighs[c]:
                 continue
             if chosen is not None:
-                largest = min((float(o.largest[0]) for o in chosen[c]), default=0.0)
-            elif c in self._estimates:
+                limits.append(max((self._full_at(o) for o in chosen[c]), default=np.inf))
+                continue
+            rate = float(self.thread_rate[c].max())
+            largest = float(self.problem.visits[c]) / float(self.most[c])
+            if c in self._estimates:
+                rate = float(self.best_rate[c].max())
                 largest = float(self._estimates[c][1].min())
-            else:
-                largest = float(self.problem.visits[c]) / float(self.most[c])
             limits.append(rate / largest if largest > 0 else np.inf)
         return min(limits)
+
+    def rates_of(self, option: SizeClasses) -> FloatMatrix:
+        """The most tuples/s that a thread of each type takes, for each class, shape (K, T)."""
+        rates = np.repeat(self.thread_rate[[option.component]], len(option.mean), axis=0)
+        if option.counts[0] == 1:
+            rates[0] = self.best_rate[option.component]
+        return rates
+
+    def _full_at(self, option: SizeClasses) -> float:
+        """The scale at which an instance fills the fastest thread there is for it."""
+        fastest = self.rates_of(option).max(axis=1)
+        full = np.full(len(fastest), np.inf)
+        np.divide(fastest, option.largest, out=full, where=option.largest > 0)
+        return float(full.min())
 
     def at(self, c: int, scale: float) -> list[SizeClasses]:
         """Options of a component at a scale, the fewest first; none where it may have shares."""
@@ -77,7 +94,7 @@ class Options:
             return [self.classes(c, 1)]
         least, most = self._least_for_cards(c, scale), int(self.most[c])
         # Exactly so many as fit are always tried, others where they are apart from these.
-        exact = self._fitting(c, scale, rates) if c in self._estimates else []
+        exact = self._fitting(c, scale) if c in self._estimates else []
         full = problem.visits[c] * scale / rates
         others = [n * finer for n in (*full, *exact[:1]) for finer in _FINER]
         if exact:
@@ -91,14 +108,17 @@ class Options:
                 numbers.append(n)
         return [self.classes(c, n) for n in sorted(set(numbers))]
 
-    def _fitting(self, c: int, scale: float, rates: FloatVector) -> list[int]:
+    def _fitting(self, c: int, scale: float) -> list[int]:
         """For each type the fewest instances of which the largest fits its thread."""
         counts, estimates = self._estimates[c]
         found = []
+        rates = self.best_rate[c][self.best_rate[c] > 0]
         for rate in np.unique(rates).tolist():
             about = counts[estimates * scale <= rate * (1.0 - 1e-9)].tolist()
             for n in about[:_CHECKED]:
-                if float(self.classes(c, n).largest[0]) * scale <= rate * (1.0 - 1e-9):
+                option = self.classes(c, n)
+                fits = float(option.largest[0]) * scale <= rate * (1.0 - 1e-9)
+                if fits and self._full_at(option) >= scale:
                     found.append(int(n))
                     break
         return sorted(set(found))
@@ -164,10 +184,10 @@ def _most_instances(costs: Costs) -> FloatVector:
     return np.asarray(np.maximum(most, 1.0))
 
 
-def _thread_rates(costs: Costs) -> FloatVector:
+def _thread_rates(costs: Costs, e: FloatMatrix) -> FloatMatrix:
     problem = costs.problem
     room = np.minimum(problem.instance_points, costs.cpu - costs.worker_cpu) - problem.met
     rate = np.full(room.shape, np.inf)
-    np.divide(np.maximum(room, 0.0), costs.e, out=rate, where=costs.e > 0)
+    np.divide(np.maximum(room, 0.0), e, out=rate, where=e > 0)
     there = problem.cluster.machines_per_type > 0
-    return np.where(there & np.isfinite(costs.e) & (room >= 0), rate, 0.0)
+    return np.where(there & np.isfinite(e) & (room >= 0), rate, 0.0)

@@ -24,6 +24,12 @@ from penstock.evaluate.terms import held_table
 from penstock.model.arrays import BoolMatrix, BoolVector, FloatMatrix, FloatVector, IntVector
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
+from penstock.schedulers.penstock.manycore.hot_instances import (
+    HotInstance,
+    hot_instances,
+    hot_instances_of,
+    those_that_bind,
+)
 
 #: Steps, fewer where a programme has more possible parts than these.
 _STEPS, _LEAST_STEPS, _STEP_PAIRS = 40, 12, 120_000
@@ -58,6 +64,8 @@ class PartsProgramme:
     topology_of: IntVector
     #: Topologies that a machine may serve, shape (M,).
     slots: FloatVector
+    #: The instances with the hottest keys, where they are or should be.
+    hot: tuple[HotInstance, ...]
 
     @classmethod
     def before_instances(cls, problem: Problem) -> PartsProgramme:
@@ -78,6 +86,7 @@ class PartsProgramme:
             room=room[kind],
             threads=np.full((len(problem.components), len(kind)), np.inf),
             moves=problem.visits > 0,
+            hot=tuple(h for h in hot_instances(problem) if may_run[h.component, kind[h.machine]]),
         )
 
     @classmethod
@@ -96,10 +105,15 @@ class PartsProgramme:
             room=problem.cluster.usable_cpu - judged.machine_fixed,
             threads=np.where(held > 0, threads, np.inf),
             moves=weighs & (problem.visits > 0),
+            hot=those_that_bind(
+                problem, hot_instances_of(problem, placement, judged.rates.per_instance)
+            ),
         )
 
     @classmethod
-    def _of(cls, problem: Problem, **parts: np.ndarray) -> PartsProgramme:
+    def _of(
+        cls, problem: Problem, *, hot: tuple[HotInstance, ...], **parts: np.ndarray
+    ) -> PartsProgramme:
         cluster = problem.cluster
         # What stays wherever it can, or goes everywhere, does not move by parts.
         streams = [s for s in problem.streams if not (s.grouping.is_local or s.grouping.is_copied)]
@@ -114,6 +128,7 @@ class PartsProgramme:
             remote=problem.e_remote[:, cluster.type_of],
             topology_of=problem.topology_of,
             slots=cluster.per_type("slots", np.inf)[cluster.type_of],
+            hot=hot,
             **parts,
         )
 
@@ -132,6 +147,7 @@ class PartsProgramme:
 
     def improved(self, parts: FloatMatrix) -> FloatMatrix:
         """Parts with which the fullest machine is emptier, shape (C, M)."""
+        parts = self._with_hot_instances(parts)
         trust, least = _TRUST, self.fill(parts)
         pairs = int((self.may_run & self.moves[:, None]).sum())
         most = min(max(_STEP_PAIRS // max(pairs, 1), _LEAST_STEPS), _STEPS)
@@ -154,6 +170,8 @@ class PartsProgramme:
         topologies = int(self.topology_of.max()) + 1
         points = np.zeros((topologies, len(self.room)))
         np.add.at(points, self.topology_of, self.work * parts)
+        for hot in self.hot:
+            points[self.topology_of[hot.component], hot.machine] = np.inf
         rank = np.argsort(np.argsort(-points, axis=0, kind="stable"), axis=0)
         allowed = self.may_run & ((points > 0) & (rank < self.slots))[self.topology_of]
         # A topology that would have no place at all keeps those it has.
@@ -172,7 +190,19 @@ class PartsProgramme:
         points, out, into = self._loads(parts)
         fills = [points.sum(axis=0) / np.maximum(self.room, 1e-300), points / self.threads]
         fills += [out / self.card, into / self.card]
+        fills += [np.array([hot.fill(parts) for hot in self.hot])]
         return float(max(np.where(fill > 0, fill, 0.0).max(initial=0.0) for fill in fills))
+
+    def _with_hot_instances(self, parts: FloatMatrix) -> FloatMatrix:
+        """The parts, with at least that of the hottest key where its instance should be."""
+        parts = parts.copy()
+        for hot in self.hot:
+            c, m = hot.component, hot.machine
+            others = 1.0 - parts[c, m]
+            if parts[c, m] < hot.part and others > 0:
+                parts[c] *= (1.0 - hot.part) / others
+                parts[c, m] = hot.part
+        return parts
 
     def _loads(self, parts: FloatMatrix) -> tuple[FloatMatrix, FloatVector, FloatVector]:
         """Points of each component on each machine, bytes/s out of and into each machine."""
@@ -196,12 +226,17 @@ class PartsProgramme:
             for slopes, load, limit in self._linearised(parts)
         ]
         blocks.append(self._thread_rows(parts, component, machine))
+        blocks.append(self._hot_rows(parts, component, machine))
         present = np.unique(component)
         whole = sparse.csr_array(
             (np.ones(pairs), (np.searchsorted(present, component), np.arange(pairs))),
             shape=(len(present), pairs + 1),
         )
-        low, high = np.maximum(now - trust, 0.0), np.minimum(now + trust, 1.0)
+        least = np.zeros(parts.shape)
+        for hot in self.hot:
+            least[hot.component, hot.machine] = hot.part
+        low = np.maximum(now - trust, least[component, machine])
+        high = np.minimum(now + trust, 1.0)
         solved = linprog(
             np.append(np.zeros(pairs), 1.0),
             A_ub=sparse.vstack([matrix for matrix, _ in blocks], format="csr"),
@@ -255,6 +290,23 @@ class PartsProgramme:
             shape=(len(tight), len(component) + 1),
         )
         return matrix, np.zeros(len(tight))
+
+    def _hot_rows(
+        self, parts: FloatMatrix, component: np.ndarray, machine: np.ndarray
+    ) -> tuple[sparse.csr_array, FloatVector]:
+        """The thread of each instance with a hottest key: less with more of its peers beside it."""
+        pairs = len(component)
+        matrix = np.zeros((len(self.hot), pairs + 1))
+        right = np.zeros(len(self.hot))
+        for i, hot in enumerate(self.hot):
+            beside = np.flatnonzero(machine == hot.machine)
+            for peer, points in zip(hot.peers.tolist(), hot.crossing.tolist(), strict=True):
+                matrix[i, beside[component[beside] == peer]] -= points
+            # What may not change stays as it is.
+            right[i] = matrix[i, beside] @ parts[component[beside], hot.machine]
+            right[i] -= hot.load(parts)
+            matrix[i, pairs] = -hot.thread
+        return sparse.csr_array(matrix), right
 
 
 def _rows(

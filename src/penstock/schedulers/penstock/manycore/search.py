@@ -17,7 +17,7 @@ from penstock.evaluate.bound import Bound
 from penstock.evaluate.capacity import capacity
 from penstock.evaluate.limits import violations
 from penstock.evaluate.movement import can_matter
-from penstock.model.arrays import FloatMatrix, IntMatrix, IntVector, sum_by
+from penstock.model.arrays import BoolMatrix, FloatMatrix, IntMatrix, IntVector, sum_by
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
 from penstock.schedulers.base import Budget
@@ -25,6 +25,7 @@ from penstock.schedulers.penstock.manycore.balance import balance
 from penstock.schedulers.penstock.manycore.costs import Costs, kept_on_machines
 from penstock.schedulers.penstock.manycore.counts import CLOSE, CountSearch
 from penstock.schedulers.penstock.manycore.deal import deal, deal_by_parts, round_spread
+from penstock.schedulers.penstock.manycore.hot_instances import hot_instances
 from penstock.schedulers.penstock.manycore.machines import InstanceGroups, Machines
 from penstock.schedulers.penstock.manycore.packing import pack
 from penstock.schedulers.penstock.manycore.parts import PartsProgramme
@@ -32,6 +33,7 @@ from penstock.schedulers.penstock.manycore.recount import recounted
 from penstock.schedulers.penstock.manycore.shares import fit_shares
 from penstock.schedulers.penstock.manycore.sizes import SizeClasses
 from penstock.schedulers.penstock.manycore.type_programme import TypeSolution
+from penstock.schedulers.penstock.manycore.wanted_parts import fit_where_wanted
 
 #: Instances of components with shares over those that full threads would take, tried in turn:
 #: with a few more, machines that are not quite alike can be levelled out.
@@ -53,6 +55,8 @@ _HALVINGS = 2
 _FILLINGS = 500
 #: Steps of moving instances times groups and machines: of one plan, and of all other trials.
 _WORK, _TRIAL_WORK = 1.5e7, 1e8
+#: What a step takes however few groups and machines there are, in the same unit.
+_STEP_WORK = 3_000
 #: What it takes to fit shares to what moves, in such steps: always, and for each possible part.
 _FIT_WORK, _FIT_WORK_EACH = 400_000, 500
 
@@ -83,17 +87,6 @@ class FirstPlan:
         return self.plan.scale / self.scale
 
 
-def wanted_parts(problem: Problem, bound: Bound) -> FloatMatrix | None:
-    """The part of each component for each machine, (C, M); ``None`` where any division will do."""
-    if not can_matter(problem):
-        return None
-    programme = PartsProgramme.before_instances(problem)
-    even = programme.even_parts()
-    if not programme.movement_binds(even, bound.scale):
-        return None
-    return programme.within_slots(programme.improved(even))
-
-
 class ManyCoreSearch:
     """Plans one problem."""
 
@@ -105,9 +98,10 @@ class ManyCoreSearch:
         on_plan: Callable[[Placement], None] = lambda _plan: None,
         *,
         parts: FloatMatrix | None = None,
+        with_peers: bool = False,
         weighted: bool = False,
     ) -> None:
-        """``parts`` are the :func:`wanted_parts` of the problem."""
+        """``parts`` are some of the problem's :mod:`.wanted_parts`."""
         self.problem, self.bound, self.budget = problem, bound, budget
         #: Told every plan that is better than the one before.
         self.on_plan = on_plan
@@ -116,8 +110,17 @@ class ManyCoreSearch:
         even = np.zeros((len(problem.components), len(problem.cluster.machines)))
         if parts is None and can_matter(problem):
             even = PartsProgramme.before_instances(problem).even_parts()
-        self.costs = Costs.of(problem, even if parts is None else parts, weighted=weighted)
+        #: The instances with the hottest keys that should have their peers beside them.
+        self.hot = hot_instances(problem) if with_peers else ()
+        self.costs = Costs.of(
+            problem,
+            even if parts is None else parts,
+            weighted=weighted,
+            hot=[hot.component for hot in self.hot],
+        )
         self.counts = CountSearch(self.costs, bound, budget)
+        #: Whether peers of such instances are kept beside them while instances are moved.
+        self.peers_stay = False
         #: Instances of components with shares over those that full threads would take.
         self.spare = 1.0
         #: Fillings of machines sought so far, a small programme each.
@@ -181,6 +184,7 @@ class ManyCoreSearch:
             return None
         scale, options, solution = chosen
         self.is_tight = bool((solution.memory_price > 0).any())
+        self.peers_stay = False
         plan: EvaluatedPlan | None = None
         machines: Machines | None = None
         for spare in _SPARE if self.costs.weighs.any() else _SPARE[:1]:
@@ -191,6 +195,16 @@ class ManyCoreSearch:
                 break
         assert plan is not None
         assert machines is not None
+        if self.parts is not None:
+            finer = fit_where_wanted(self.counts.options, options, self.parts, scale)
+            solved = None if finer is None else self.counts.solve(finer, scale)
+            if finer is not None and solved is not None:
+                other = self._place(finer, solved, scale)
+                better = self._better(plan, other)
+                if better is not plan:
+                    plan, options, solution, machines = better, finer, solved, other
+        if self.hot:
+            plan = self._with_peers(plan, options, solution, scale)
         if plan.scale < scale * _PACKED_WELL and self.is_tight and self.is_legal:
             plan = self._better(plan, recounted(machines, self.counts.options, scale))
         # Packing does not see what moves: with that it helps only where memory is short.
@@ -198,6 +212,23 @@ class ManyCoreSearch:
         if plan.scale < scale * _PACKED_WELL and may_pack:
             plan = self._better(plan, self._packed(options, solution, scale))
         return FirstPlan(plan, options, scale, self.is_tight, self.is_legal)
+
+    def _with_peers(
+        self,
+        plan: EvaluatedPlan,
+        options: list[list[SizeClasses]],
+        solution: TypeSolution,
+        scale: float,
+    ) -> EvaluatedPlan:
+        """The better of a plan and one in which peers stay beside the hottest keys' instances."""
+        self.peers_stay = True
+        other = self._evaluated(self._place(options, solution, scale))
+        # Where that makes no difference yet, it may with other numbers of instances.
+        self.peers_stay = other.scale >= plan.scale * (1.0 - CLOSE)
+        if other.scale <= plan.scale * (1.0 + CLOSE):
+            return plan
+        self.on_plan(other.placement)
+        return other
 
     def _better(self, plan: EvaluatedPlan | None, machines: Machines) -> EvaluatedPlan:
         """The better of a plan and what machines now hold."""
@@ -272,11 +303,19 @@ class ManyCoreSearch:
         else:
             groups, by_type = self._groups(options, solution)
             count = deal(groups, by_type, scale)
-        machines = Machines(groups, count)
+        machines = Machines(groups, count, self._stays(groups) if self.peers_stay else None)
         self._balance(machines)
         self.is_legal = machines.is_legal
         self.is_tight |= machines.lacks_memory
         return machines
+
+    def _stays(self, groups: InstanceGroups) -> BoolMatrix:
+        """Instances with the hottest keys and their peers beside them, (M, G)."""
+        stays = np.zeros((len(self.problem.cluster.machines), len(groups.component)), dtype=bool)
+        for hot in self.hot:
+            stays[hot.machine] |= np.isin(groups.component, hot.peers)
+            stays[hot.machine, np.flatnonzero(groups.component == hot.component)[:1]] = True
+        return stays
 
     def _packed(
         self, options: list[list[SizeClasses]], solution: TypeSolution, scale: float
@@ -308,7 +347,8 @@ class ManyCoreSearch:
 
     def _balance(self, machines: Machines) -> None:
         size = machines.count.size
-        self.worked += size * balance(machines, int(50 + _WORK / size), self.counts.spent)
+        steps = balance(machines, int(50 + _WORK / size), self.counts.spent)
+        self.worked += steps * (size + _STEP_WORK)
 
     def _groups(
         self, options: list[list[SizeClasses]], solution: TypeSolution

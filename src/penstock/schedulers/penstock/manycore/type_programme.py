@@ -143,8 +143,9 @@ class TypeProgramme:
         """Points of an instance of each class on each type, where it fits, and all points."""
         costs, types, problem = self.costs, self.types, self.costs.problem
         met = problem.met[c, types]
-        points = costs.e[c, types] * (option.mean * self.scale)[:, None] + met
-        hottest = costs.e[c, types] * (option.largest * self.scale)[:, None] + met
+        e = costs.e_of(option)[:, types]
+        points = e * (option.mean * self.scale)[:, None] + met
+        hottest = e * (option.largest * self.scale)[:, None] + met
         fits = hottest <= problem.instance_points[c, types] + ROUNDING_POINTS
         fits &= costs.memory_mb[c] <= costs.memory[types] - costs.worker_mb[types]
         return points, fits, float(self._cpu_total)

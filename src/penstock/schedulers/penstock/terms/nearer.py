@@ -68,7 +68,8 @@ class _Exchange:
         totals = self.table.sum(axis=0)
         kind = cluster.type_of
         #: CPU of one instance at the rate, shape (M, C).
-        each = problem.e * (problem.visits * scale / np.maximum(totals, 1))[:, None] + problem.met
+        flow = (problem.visits * scale / np.maximum(totals, 1))[:, None]
+        each = np.where(flow > 0, problem.e, 0.0) * flow + problem.met
         self.points: FloatMatrix = each.T[kind]
         used_points = overhead_cpu(problem, placement) + (self.table * self.points).sum(axis=1)
         self.room: FloatVector = cluster.usable_cpu - used_points + ROUNDING_POINTS

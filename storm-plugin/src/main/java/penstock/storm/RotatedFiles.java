@@ -19,7 +19,7 @@ import org.slf4j.LoggerFactory;
  * for all files of one host and port: workers there are restarted, and each leaves its files to the next. A full
  * disk or a folder that is gone costs lines, never the worker.
  */
-final class RotatedFiles implements AutoCloseable {
+final class RotatedFiles implements LineSink {
     /** Files end after a while even if they are small; at one a minute this is a day. */
     private static final int MOST_SMALL_FILES = 1440;
     private static final long ABANDONED_MS = TimeUnit.MINUTES.toMillis(10);
@@ -44,7 +44,8 @@ final class RotatedFiles implements AutoCloseable {
         this.longestMs = longestMs;
     }
 
-    void write(List<String> lines) throws IOException {
+    @Override
+    public void write(List<String> lines) throws IOException {
         if (lines.isEmpty()) {
             return;
         }

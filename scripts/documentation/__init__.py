@@ -1,0 +1,1 @@
+"""What `make docs` writes, one module for each part."""
