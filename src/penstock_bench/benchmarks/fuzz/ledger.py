@@ -14,7 +14,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-_COMMAND, _SLICE = "command", "slice"
+#: The line before may have been cut off when its writer was killed.
+_GAP = "\n"
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,9 @@ class Trial:
     #: The folder in which the failure is kept.
     place: str = ""
 
+    def may_be_mended(self, commit: str) -> bool:
+        return bool(self.fault) and _is_other(self.commit, commit)
+
 
 @dataclass(frozen=True)
 class Slice:
@@ -46,6 +50,12 @@ class Slice:
     size: int
     faults: int
     commit: str
+
+    def may_be_mended(self, commit: str) -> bool:
+        return bool(self.faults) and _is_other(self.commit, commit)
+
+
+_KINDS: dict[str, type[Trial] | type[Slice]] = {"command": Trial, "slice": Slice}
 
 
 @dataclass
@@ -61,25 +71,24 @@ class Ledger:
         """With what earlier runs wrote there."""
         ledger = cls(path)
         for line in _lines(path):
-            match line.pop("kind"):
-                case "command":
-                    ledger.trials.append(Trial(**line))
-                case _:
-                    ledger.slices.append(Slice(**line))
+            ledger._take(_KINDS[line.pop("kind")](**line))
         return ledger
 
     def add(self, entry: Trial | Slice) -> None:
-        is_trial = isinstance(entry, Trial)
+        self._take(entry)
+        if self.path is None:
+            return
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        kind = next(name for name, one in _KINDS.items() if isinstance(entry, one))
+        line = json.dumps({"kind": kind, **asdict(entry)})
+        with self.path.open("a", encoding="utf-8") as stream:
+            stream.write(f"{_GAP}{line}\n")
+
+    def _take(self, entry: Trial | Slice) -> None:
         if isinstance(entry, Trial):
             self.trials.append(entry)
         else:
             self.slices.append(entry)
-        if self.path is None:
-            return
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        line = json.dumps({"kind": _COMMAND if is_trial else _SLICE, **asdict(entry)})
-        with self.path.open("a", encoding="utf-8") as stream:
-            stream.write(f"{line}\n")
 
     @property
     def latest(self) -> dict[int, Trial]:
@@ -87,17 +96,18 @@ class Ledger:
         return {trial.number: trial for trial in self.trials}
 
     def to_repeat(self, commit: str) -> list[Trial]:
-        """Failures that may be mended by now: of another commit, or of a tree with changes."""
-        is_sure = bool(commit) and " " not in commit
-        return [t for t in self.latest.values() if t.fault and not (is_sure and t.commit == commit)]
+        """Failures that may be mended by now."""
+        return [trial for trial in self.latest.values() if trial.may_be_mended(commit)]
 
     def undone(self) -> Iterator[int]:
         """Numbers of commands that have never run, without end."""
         done = set(self.latest)
         return (number for number in count() if number not in done)
 
-    def slices_of(self, what: str) -> list[Slice]:
-        return [one for one in self.slices if one.what == what]
+
+def _is_other(commit: str, now: str) -> bool:
+    """Whether the code may be another; what a tree with changes holds, nobody knows."""
+    return not commit or " " in commit or commit != now
 
 
 def by_commit(trials: Iterable[Trial]) -> dict[str, list[Trial]]:
@@ -114,4 +124,4 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
         try:
             yield json.loads(text)
         except ValueError:
-            continue  # cut off when its writer was killed
+            continue  # a gap, or cut off

@@ -9,26 +9,18 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from functools import lru_cache
-from pathlib import Path
 
 from penstock_bench.benchmarks.fuzz.campaign import Campaign
 from penstock_bench.benchmarks.fuzz.failures import Failures
 from penstock_bench.benchmarks.fuzz.ledger import Ledger, Trial, by_commit
+from penstock_bench.benchmarks.fuzz.slices import FOLDER, SECONDS_PER_HOUR, ledger_of
 from penstock_bench.benchmarks.suite import FigureTable
-
-#: Failures, and what was done so far.
-FOLDER = Path("fuzz-failures")
-_SECONDS_PER_HOUR = 3600.0
-
-
-def ledger_of(seed: int, *, is_kept: bool) -> Ledger:
-    return Ledger.open(FOLDER / f"done-seed-{seed}.jsonl") if is_kept else Ledger()
 
 
 @lru_cache(maxsize=2)
 def _campaign(commands: int, seed: int, hours: float | None, is_kept: bool) -> Campaign:
     failures = Failures(FOLDER, seed)
-    seconds = None if hours is None else _SECONDS_PER_HOUR * hours
+    seconds = None if hours is None else SECONDS_PER_HOUR * hours
     return Campaign(
         seed, commands, seconds, failures, ledger=ledger_of(seed, is_kept=is_kept)
     ).run()
