@@ -31,7 +31,7 @@ JOURNAL = "journal.sqlite"
 #: "Pstk", so that no other SQLite file is taken for one.
 APPLICATION = 0x5073746B
 VERSION = 1
-_SCHEMA = """\
+SCHEMA = """\
 CREATE TABLE machine (name TEXT PRIMARY KEY, type TEXT NOT NULL, power REAL) WITHOUT ROWID;
 CREATE TABLE placement (id TEXT PRIMARY KEY, instances TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE turn (
@@ -153,7 +153,7 @@ class Journal:
         machines = self.problem.cluster.machines
         away = [machines[m].name for m in np.flatnonzero(~entry.alive).tolist()]
         decision = None if entry.decision is None else self._decision(entry.decision)
-        detections = [asdict(d) for d in entry.detections] or None
+        detections = [{**asdict(d), "value": _plain(d.value)} for d in entry.detections] or None
         return (
             entry.begin_s, entry.end_s, entry.turns, self._placement(entry.placement), _json(away),
             _plain(entry.offered_per_s), _plain(entry.processed_per_s), _plain(entry.backlog),
@@ -215,7 +215,7 @@ def _check(connection: sqlite3.Connection, where: str, *, read_only: bool) -> No
             connection.execute("PRAGMA journal_mode = WAL").fetchone()
             connection.execute("PRAGMA synchronous = NORMAL")
         connection.executescript(
-            f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA application_id = {APPLICATION};"
+            f"BEGIN IMMEDIATE; {SCHEMA} PRAGMA application_id = {APPLICATION};"
             f" PRAGMA user_version = {VERSION}; COMMIT;"
         )
         return
