@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from penstock.errors import PenstockError
+from penstock import app
+from penstock.app.journal_reader import journal_rows
+from penstock.errors import InputError, PenstockError
 from penstock.files.document import document_of
 from penstock.files.store import load
 from penstock_bench.benchmarks.fuzz import (
@@ -27,14 +29,14 @@ from penstock_bench.benchmarks.fuzz import (
     slices,
 )
 from penstock_bench.benchmarks.fuzz.campaign import Campaign
-from penstock_bench.benchmarks.fuzz.drawing import FuzzCase, draw, written
+from penstock_bench.benchmarks.fuzz.drawing import FuzzCase, draw, other_cells, written
 from penstock_bench.benchmarks.fuzz.emit import Pairs, Raw, emit
 from penstock_bench.benchmarks.fuzz.failures import Failures, read_case
 from penstock_bench.benchmarks.fuzz.judge import Fault, judge
 from penstock_bench.benchmarks.fuzz.ledger import Ledger, Slice, Trial
 from penstock_bench.benchmarks.fuzz.minimise import minimise
 from penstock_bench.benchmarks.fuzz.mutations import mutate_bytes, mutate_document
-from penstock_bench.benchmarks.fuzz.originals import sets_of_files
+from penstock_bench.benchmarks.fuzz.originals import journal_of, sets_of_files
 from penstock_bench.benchmarks.fuzz.server import PLAIN, CommandOutcome, Limits, Server, Way
 from penstock_bench.benchmarks.fuzz.slices import look_at_all, slices_by_commit
 from penstock_bench.benchmarks.fuzz.values import NAMED
@@ -155,6 +157,26 @@ def test_bytes_are_damaged_in_many_ways():
     assert b"" in made
 
 
+def test_cells_of_a_journal_are_damaged_one_by_one(tmp_path):
+    plans = [app.plan(app.problem("linear"), s).plan for s in ("default", "hetero")]
+    whole = journal_of(*plans)
+    damaged = [other_cells(Random(i), whole) for i in range(40)]
+    assert other_cells(Random(0), whole) == damaged[0]
+    assert len(set(damaged)) > 25
+    path = tmp_path / "j.sqlite"
+    path.write_bytes(whole)
+    assert sum(row["turns"] for row in journal_rows(path)) == 6
+    refused = 0
+    for data in damaged:
+        path.write_bytes(data)
+        try:
+            journal_rows(path)
+        except InputError:
+            refused += 1
+    # Most of what stands in a journal has one form; names and reasons have any.
+    assert refused > 20
+
+
 # -- judging ---------------------------------------------------------------------------------------
 
 
@@ -265,6 +287,9 @@ def test_only_what_is_asked_to_simulate_or_starts_java_may_take_longer(verbs):
     }
     longer = {name for name, found in limits.items() if found != PLAIN}
     assert longer == {"report", "rehearse", "run", "profile", "sweep", "apply"}
+    on_spark = case_of(verbs, "rehearse", "load.csv", "--master", "local[2]")
+    assert on_spark.starts_spark
+    assert campaign.limits_of(on_spark) == campaign.limits_of(case_of(verbs, "sweep"))
     live = case_of(verbs, "plan", "--from", "storm")
     assert campaign.limits_of(live).seconds > PLAIN.seconds
     simulating = case_of(verbs, "compare", "-e", "linear", "--simulate")

@@ -223,7 +223,7 @@ class _Work:
             with Server(self.place / f"fork-{index}", Way.FORK) as server:
                 verbs = self._verbs(server)
                 while (case := self._next(verbs)) is not None:
-                    if case.verb.starts_spark:
+                    if case.starts_spark:
                         self._for_spark.put(case)
                     else:
                         self.campaign.try_case(server, case)
