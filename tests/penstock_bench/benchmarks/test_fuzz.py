@@ -380,6 +380,15 @@ def test_a_failure_is_made_smaller(verbs, sets):
     assert smaller.files["plan.json"] == b"bad\n"
 
 
+def test_what_is_slow_is_run_again_for_a_minute_at_most(verbs):
+    # Without two words or one of the four, it can be run seven times.
+    case = case_of(verbs, "show", "plan.json", "--json", "--offered", "1")
+    runs: list[FuzzCase] = []
+    minimise(case, lambda c: bool(runs.append(c)), seconds=15.0)
+    # 60 s for runs of 15 s each.
+    assert len(runs) == 4
+
+
 def test_ctrl_c_keeps_what_was_found(sets, tmp_path, monkeypatch):
     def interrupted(self, threads: list[threading.Thread]) -> None:
         raise KeyboardInterrupt

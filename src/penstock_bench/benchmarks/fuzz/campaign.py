@@ -168,7 +168,7 @@ class Campaign:
             again = server.run(smaller, limits)
             return any(f.kind == fault.kind for f in judge(smaller, again, limits, server.place))
 
-        smaller = minimise(case, still_fails)
+        smaller = minimise(case, still_fails, outcome.cpu_s)
         if smaller != case:
             write_case(place / "smaller", smaller, fault, server.run(smaller, limits), self.seed)
         return place
