@@ -56,6 +56,16 @@ def test_a_changed_journal_is_refused_in_every_view(run, change):
         assert "is damaged" in err or "cannot be read" in err
 
 
+@pytest.mark.parametrize("change", ["rows without end", "a trigger", "no turns"])
+def test_a_journal_of_other_tables_is_not_written_to(tmp_path, change):
+    path = tmp_path / "j.sqlite"
+    write(path).close()
+    with sqlite3.connect(path) as connection:
+        connection.executescript(CHANGES[change])
+    with pytest.raises(InputError, match="its tables are not those of a journal"):
+        write(path)
+
+
 def test_a_journal_cut_anywhere_is_refused_or_read(tmp_path):
     write(tmp_path / "whole.sqlite").close()
     whole = (tmp_path / "whole.sqlite").read_bytes()

@@ -9,7 +9,7 @@ import hashlib
 import json
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
@@ -31,7 +31,7 @@ JOURNAL = "journal.sqlite"
 #: "Pstk", so that no other SQLite file is taken for one.
 APPLICATION = 0x5073746B
 VERSION = 1
-SCHEMA = """\
+_SCHEMA = """\
 CREATE TABLE machine (name TEXT PRIMARY KEY, type TEXT NOT NULL, power REAL) WITHOUT ROWID;
 CREATE TABLE placement (id TEXT PRIMARY KEY, instances TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE turn (
@@ -215,7 +215,7 @@ def _check(connection: sqlite3.Connection, where: str, *, read_only: bool) -> No
             connection.execute("PRAGMA journal_mode = WAL").fetchone()
             connection.execute("PRAGMA synchronous = NORMAL")
         connection.executescript(
-            f"BEGIN IMMEDIATE; {SCHEMA} PRAGMA application_id = {APPLICATION};"
+            f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA application_id = {APPLICATION};"
             f" PRAGMA user_version = {VERSION}; COMMIT;"
         )
         return
@@ -230,6 +230,27 @@ def _check(connection: sqlite3.Connection, where: str, *, read_only: bool) -> No
     if problem is not None:
         connection.close()
         raise InputError(Finding(problem, where))
+    # SQLite runs what a file's schema says: a view in place of a table can go on for ever.
+    if not _is_our_schema(connection):
+        connection.close()
+        raise damaged(where, "its tables are not those of a journal")
+
+
+def _is_our_schema(connection: sqlite3.Connection) -> bool:
+    """Tables and indices of a journal to the letter, and nothing beside them."""
+    with closing(sqlite3.connect(":memory:")) as ours:
+        ours.executescript(_SCHEMA)
+        return _objects(connection) == _objects(ours)
+
+
+def _objects(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
+    return sorted(connection.execute("SELECT type, name, sql FROM sqlite_master"), key=repr)
+
+
+def damaged(where: str, what: str) -> InputError:
+    """Of a journal that something else has written to."""
+    message = f"is damaged ({what}); take a copy of it, or begin another journal"
+    return InputError(Finding(message, where))
 
 
 def power_of(problem: Problem) -> FloatVector:

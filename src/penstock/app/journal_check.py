@@ -1,17 +1,10 @@
-"""Whether a journal is as its writer leaves it: somebody else may have written or changed the file.
-
-SQLite would run what a file's own schema says, so that a view in place of a table could go on for
-ever: the schema must be ours to the letter. What stands in the rows is looked at field by field.
-"""
+"""Whether a journal's turns hold what its writer puts there: others may have changed them."""
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Mapping
-from contextlib import closing
 from typing import Any
 
-from penstock.app.journal import SCHEMA
 from penstock.control.decision import DecisionKind
 
 #: Seconds, up to the year 9999.
@@ -20,17 +13,6 @@ _MOST_COUNT = 10**12
 #: Of numbers that are summed and drawn.
 _MOST = 1e300
 _Check = Callable[[Any], bool]
-
-
-def is_our_schema(connection: sqlite3.Connection) -> bool:
-    """Tables and indices of a journal, and nothing beside them."""
-    with closing(sqlite3.connect(":memory:")) as ours:
-        ours.executescript(SCHEMA)
-        return _objects(connection) == _objects(ours)
-
-
-def _objects(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
-    return sorted(connection.execute("SELECT type, name, sql FROM sqlite_master"), key=repr)
 
 
 def unsound_field(row: Mapping[str, Any]) -> str | None:

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from penstock.app.journal import open_journal, power_of
-from penstock.app.journal_check import is_our_schema, unsound_field
+from penstock.app.journal import damaged, open_journal, power_of
+from penstock.app.journal_check import unsound_field
 from penstock.control.decision import Decision, DecisionKind, Refusal
 from penstock.control.detectors.detector import Detection
 from penstock.control.journal import JournalEntry
@@ -39,8 +39,6 @@ def journal_rows(path: Path, *, last: int | None = None) -> list[dict[str, Any]]
         raise InputError(Finding("no such journal", str(path)))
     with closing(open_journal(path, read_only=True)) as connection:
         try:
-            if not is_our_schema(connection):
-                raise damaged(path, "its tables are not those of a journal")
             known = dict(connection.execute("SELECT id, instances FROM placement").fetchall())
             connection.row_factory = sqlite3.Row
             limit = -1 if last is None else last
@@ -64,16 +62,10 @@ def _turn(content: dict[str, Any], known: dict[str, str], path: Path) -> dict[st
             decision["placement"] = json.loads(known[decision["placement"]])
         wrong = unsound_field(content)
     except (KeyError, TypeError, ValueError, RecursionError) as error:
-        raise damaged(path, f"turn {number}: {type(error).__name__}") from None
+        raise damaged(str(path), f"turn {number}: {type(error).__name__}") from None
     if wrong is not None:
-        raise damaged(path, f"turn {number}: {wrong}")
+        raise damaged(str(path), f"turn {number}: {wrong}")
     return content
-
-
-def damaged(path: Path, where: str) -> InputError:
-    """Of a journal that something else has written to."""
-    message = f"is damaged ({where}); take a copy of it, or begin another journal"
-    return InputError(Finding(message, str(path)))
 
 
 def dump(path: Path) -> str:
