@@ -105,6 +105,17 @@ def test_the_exact_search_takes_counts_that_the_prices_do_not_limit():
     assert app.plan(problem, "optimal").plan is not None
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_a_component_that_gets_nothing_has_no_size_to_change():
+    """b gets no tuples, beside machines of a hundred million points."""
+    types = (MachineType("M1"), MachineType("M2", cpu_points=1e8))
+    machines = replace(cluster(M1=2, M2=2), types=types)
+    graph = topology("a>b", streams={"a>b": {"selectivity": 0.0}})
+    problem = build(graph, machines, profile(a=1.0, b=1.0, met=2.0, on=("M1", "M2")))
+    assert problem.visits[1] == 0
+    assert app.plan(problem).plan is not None
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_a_type_without_machines_and_without_costs_is_planned_around():

@@ -146,6 +146,13 @@ def test_damage_keeps_the_document_it_starts_from(sets):
     assert sum(emit(c, yaml=False) != emit(document, yaml=False) for c in changed) > 40
 
 
+def test_mild_damage_leaves_what_a_document_says_it_is(sets):
+    document = sets[0]["plan.json"].document
+    for i in range(50):
+        changed = mutate_document(Random(i), document, mild=True)
+        assert (changed["format"], changed["version"]) == ("penstock/plan", document["version"])
+
+
 def test_what_no_careful_writer_writes_can_be_written():
     text = emit({"a": Pairs([("b", 1), ("b", Raw("1e999"))]), "c": float("nan")}, yaml=True)
     assert text.split() == ['{', '"a":', '{', '"b":', '1,', '"b":', '1e999', '},', '"c":', '.nan', '}']  # fmt: skip  # noqa: E501
