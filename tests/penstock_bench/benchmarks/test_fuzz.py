@@ -444,6 +444,15 @@ def test_a_campaign_goes_on_with_what_failed_elsewhere_and_what_never_ran():
     assert list(replace(tried, commit="b2 with changes")._numbers(None)) == [1, 2, 3, 5, 6]
 
 
+def test_a_campaign_without_time_or_work_only_tells_what_was_done(monkeypatch):
+    monkeypatch.setattr(campaign, "sets_of_files", lambda *_: pytest.fail("nothing is to be run"))
+    ledger = Ledger(None)
+    ledger.add(trial(0))
+    for commands, seconds in ((1, None), (10, 0.0)):
+        done = Campaign(SEED, commands, seconds, Failures(Path(), SEED), ledger=ledger).run()
+        assert list(done.ledger.latest) == [0]
+
+
 def test_a_failure_counts_until_it_ends_well_at_another_commit(tmp_path, monkeypatch):
     monkeypatch.setattr(measures, "_campaign", lambda *_: tried)
     tried = Campaign(SEED, 3, None, Failures(tmp_path, SEED))
