@@ -236,6 +236,14 @@ def test_a_plan_that_promises_too_much_is_seen(verbs, sets, tmp_path):
     assert fault.kind == "wrong plan"
 
 
+@pytest.mark.parametrize("ending", ["csv", "md", "svg", "tex", "html"])
+def test_a_number_that_is_none_is_seen_in_every_kind_of_page(verbs, tmp_path, ending):
+    (tmp_path / f"made.{ending}").write_text("<td>nan</td>")
+    case = case_of(verbs, "report", "plan.json", "-o", f"made.{ending}")
+    found = judge(case, ended(written=(f"made.{ending}",)), PLAIN, tmp_path)
+    assert [fault.kind for fault in found] == [f"not a number in .{ending}"]
+
+
 def test_files_outside_the_folder_and_hidden_ones_are_seen(verbs, tmp_path):
     outcome = ended(written=("../up.yaml", ".made.json.x1"))
     found = judge(case_of(verbs, "plan", "linear"), outcome, PLAIN, tmp_path)
