@@ -33,7 +33,7 @@ from penstock_bench.benchmarks.fuzz.drawing import FuzzCase, draw, other_cells, 
 from penstock_bench.benchmarks.fuzz.emit import Pairs, Raw, emit
 from penstock_bench.benchmarks.fuzz.failures import Failures, read_case
 from penstock_bench.benchmarks.fuzz.judge import Fault, judge
-from penstock_bench.benchmarks.fuzz.ledger import Ledger, Slice, Trial
+from penstock_bench.benchmarks.fuzz.ledger import FuzzTrial, Ledger, LedgerSlice
 from penstock_bench.benchmarks.fuzz.minimise import minimise
 from penstock_bench.benchmarks.fuzz.mutations import mutate_bytes, mutate_document
 from penstock_bench.benchmarks.fuzz.originals import journal_of, sets_of_files
@@ -423,15 +423,15 @@ def test_ctrl_c_keeps_what_was_found(sets, tmp_path, monkeypatch):
 # -- in slices -------------------------------------------------------------------------------------
 
 
-def trial(number: int, commit: str = "a1", **more: Any) -> Trial:
-    return replace(Trial(number, "show", str(Way.FORK), 0, 0.1, 90.0, commit), **more)
+def trial(number: int, commit: str = "a1", **more: Any) -> FuzzTrial:
+    return replace(FuzzTrial(number, "show", str(Way.FORK), 0, 0.1, 90.0, commit), **more)
 
 
 def test_a_ledger_is_read_again_but_for_the_line_its_writer_was_killed_at(tmp_path):
     path = tmp_path / "kept" / "done.jsonl"
     ledger = Ledger.open(path)
     ledger.add(trial(0))
-    ledger.add(Slice("kills", 0, 10, 0, "a1"))
+    ledger.add(LedgerSlice("kills", 0, 10, 0, "a1"))
     with path.open("a") as stream:
         stream.write('{"kind": "command", "numb')
     again = Ledger.open(path)
@@ -492,8 +492,8 @@ def test_slices_go_on_where_they_ended_and_look_again_at_what_was_wrong(monkeypa
         return 0
 
     ledger = Ledger(None)
-    ledger.add(Slice("kills", 0, 10, 0, "a1"))
-    ledger.add(Slice("kills", 10, 10, 7, "a1"))
+    ledger.add(LedgerSlice("kills", 0, 10, 0, "a1"))
+    ledger.add(LedgerSlice("kills", 10, 10, 7, "a1"))
     found = look_at_all(ledger, "kills", range(25), 10, look, hours=None)
     assert asked == [(10, 10), (20, 5)]
     assert [(one.begin, one.faults) for one in found] == [(0, 0), (10, 0), (20, 0)]
