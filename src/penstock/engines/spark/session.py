@@ -24,6 +24,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from penstock.engines.java import find_java
+from penstock.engines.spark.class_archive import ClassArchive
+from penstock.engines.spark.java_start import spark_home
 from penstock.engines.spark.spark_log import LOG4J, failures_name_the_log, start_java
 from penstock.engines.spark.spark_secret import SECRET, authentication
 from penstock.errors import Finding, InputError
@@ -44,9 +46,14 @@ for argument do
 done
 exec {{java}} "$@"
 """
+#: Java moves bytes and plans; what takes long is done in Python. Compiled in haste is well enough.
 #: Checking a record takes more code than Java compiles by itself; interpreted, it crawls.
-_JAVA_OPTIONS = "-Duser.timezone=UTC -XX:-DontCompileHugeMethods"
-_SHORT_JAVA_OPTIONS = "-Duser.timezone=UTC -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+_JAVA_OPTIONS = (
+    "-Duser.timezone=UTC", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData",
+    "-XX:-DontCompileHugeMethods",
+)  # fmt: skip
+#: Forks workers that have loaded what they need.
+_WORKER_DAEMON = "penstock.engines.spark.worker_daemon"
 #: Python workers keep the memory they free: the next batch needs as much, and getting pages from
 #: the system anew costs more than reading a file.
 _KEEP_MEMORY = {
@@ -59,6 +66,10 @@ _KEEP_MEMORY = {
 _SECRET_IN_JAVA = "sparkCookie"
 #: What the extra ``spark`` brings.
 _PACKAGES = {"pyspark": "PySpark", "py4j": "Py4J", "pandas": "pandas", "pyarrow": "PyArrow"}
+
+
+def _nothing() -> None:
+    pass
 
 
 def require_spark(environ: Mapping[str, str] = os.environ) -> Path:
@@ -86,19 +97,17 @@ def spark_session(
     *,
     driver_memory: str = DRIVER_MEMORY,
     config: Mapping[str, str] | None = None,
-    short: bool = False,
     log_file: Path | None = None,
+    meanwhile: Callable[[], None] = _nothing,
 ) -> Iterator[SparkSession]:
     """A session that ends with the block, and a scratch folder with it.
 
-    ``short`` says that Java's work is small: it then compiles in haste instead of well. What Java
-    prints goes to ``log_file``, or to a file that stays only where Spark fails. Inside a program
+    What Java prints goes to ``log_file``, or to a file that stays only where Spark fails.
+    ``meanwhile`` is done while Java starts: what loads slowly is best loaded then. Inside a program
     that has a session, that one is used as it is, and goes on.
     """
     java_home = require_spark()
-    from pyspark.sql import SparkSession
-
-    if (running := SparkSession.getActiveSession()) is not None:
+    if (running := _running_session()) is not None:
         with failures_name_the_log():
             yield running
         return
@@ -115,17 +124,19 @@ def spark_session(
             os.environ.setdefault(name, value)
         log4j = Path(scratch) / "log4j2.properties"
         log4j.write_text(LOG4J)
-        java = _SHORT_JAVA_OPTIONS if short else _JAVA_OPTIONS
+        archive = ClassArchive.of(java_home, spark_home() or java_home)
         settings = {"spark.master": master, "spark.app.name": "penstock"}
-        settings |= _defaults(master, driver_memory, log4j, scratch, java)
+        settings |= _defaults(master, driver_memory, scratch)
+        settings |= _java_options(master, log4j, archive)
         settings |= authentication(master)
         settings |= config or {}
         with failures_name_the_log():
-            spark = _start(settings, log_file)
+            spark = _start(settings, log_file, meanwhile)
             if not master.startswith("local"):
                 _send_package(spark, Path(scratch))
             try:
                 yield spark
+                archive.write_from(spark.sparkContext._gateway)
             finally:
                 # On Ctrl-C or when Java is gone there is nothing left to stop.
                 with suppress(Exception), warnings.catch_warnings(action="ignore"):
@@ -139,11 +150,19 @@ def say_ui_address(spark: SparkSession, say: Callable[[str], None]) -> None:
         say(f"Spark's UI: {address}")
 
 
-def _start(settings: Mapping[str, str], log_file: Path | None) -> SparkSession:
-    from pyspark.sql import SparkSession
+def _running_session() -> SparkSession | None:
+    """This program's session, if it has one; PySpark is not loaded to find out."""
+    sql = sys.modules.get("pyspark.sql")
+    return None if sql is None else sql.SparkSession.getActiveSession()
 
+
+def _start(
+    settings: Mapping[str, str], log_file: Path | None, meanwhile: Callable[[], None]
+) -> SparkSession:
     with _plain_interrupts():
-        start_java(settings, log_file)
+        start_java(settings, log_file, meanwhile)
+        from pyspark.sql import SparkSession
+
         if SECRET in settings:
             _forget_earlier_secret(settings[SECRET])
         spark = SparkSession.builder.config(map=dict(settings)).getOrCreate()
@@ -173,14 +192,28 @@ def _forget(settings: Iterable[str]) -> None:
         java.java.lang.System.clearProperty(key)
 
 
-def _defaults(
-    master: str, driver_memory: str, log4j: Path, scratch: str, java: str
-) -> dict[str, str]:
+def _java_options(master: str, log4j: Path, archive: ClassArchive) -> dict[str, str]:
+    driver = (f"-Dlog4j2.configurationFile=file:{log4j}", *_JAVA_OPTIONS, *archive.options())
+    # Executors elsewhere have no such file.
+    is_here = _is_here(master) and archive.is_there()
+    executor = (*_JAVA_OPTIONS, *(archive.options() if is_here else ()))
+    return {
+        "spark.driver.extraJavaOptions": " ".join(driver),
+        "spark.executor.extraJavaOptions": " ".join(executor),
+    }
+
+
+def _is_here(master: str) -> bool:
+    """Whether all of this Spark runs on this computer, with our files."""
+    return master.startswith(("local", "spark://127.", "spark://localhost"))
+
+
+def _defaults(master: str, driver_memory: str, scratch: str) -> dict[str, str]:
     settings = {
         "spark.driver.memory": driver_memory,
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{log4j} {java}",
-        "spark.executor.extraJavaOptions": java,
         **{f"spark.executorEnv.{name}": value for name, value in _KEEP_MEMORY.items()},
+        # A worker has one core; threads would be lost where it is forked.
+        "spark.executorEnv.OPENBLAS_NUM_THREADS": "1",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.warehouse.dir": f"{scratch}/warehouse",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
@@ -193,6 +226,8 @@ def _defaults(
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }
+    if _is_here(master) and os.environ.get("PYSPARK_PYTHON") == sys.executable:
+        settings["spark.python.daemon.module"] = _WORKER_DAEMON
     if master.startswith(("spark://127.", "spark://localhost")):
         # Workers on this machine find the driver here, whatever its name resolves to.
         settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
