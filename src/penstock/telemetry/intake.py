@@ -53,15 +53,17 @@ class Intake:
         if unreadable:
             names = [name.replace("file:///", "file:/") for name in unreadable]
             files = files.where(~F.col("path").isin(names))
-        small = files.where(F.col("length") <= WHOLE_FILE_BYTES).select("content", "path", "file")
-        paths = _paths(files.where(F.col("length") > WHOLE_FILE_BYTES))
-        report = _report(small.mapInArrow(self.taking.parquet_files, _REPORT))
+        is_small, nothing = F.col("length") <= WHOLE_FILE_BYTES, F.lit(None).cast("binary")
+        # Two scans in one job: what Spark need not hand over it does not read.
+        small = files.where(is_small).select("content", "path", "file")
+        large = files.where(~is_small).select(nothing.alias("content"), "path", "file")
+        report = _report(small.unionByName(large).mapInArrow(self.taking.parquet_files, _REPORT))
         parts = [(report, Counter[str]())]
         if report.doubtful:
             doubtful = self._doubtful(files.sparkSession, report, DOUBTFUL_RECORDS)
             parts.append(self.judged(self.judge_columns(doubtful)))
-        if paths := sorted([*paths, *report.odd_files]):
-            parts.append(self.judged(self.judge_columns(_columns(files, paths))))
+        if report.odd_files:
+            parts.append(self.judged(self.judge_columns(_columns(files, report.odd_files))))
         return _sum(parts)
 
     def lines(self, lines: DataFrame) -> tuple[TaskReport, Counter[str]]:
@@ -92,10 +94,6 @@ class Intake:
         rows = [(b"", name, Reason.UNREADABLE_FILE.value, "") for name in names]
         schema = "raw binary, file string, reason string, field string"
         return Counter(self.write_aside(spark.createDataFrame(rows, schema)))
-
-
-def _paths(files: DataFrame) -> list[str]:
-    return [row["path"] for row in files.select("path").collect()]
 
 
 def _sum(parts: list[tuple[TaskReport, Counter[str]]]) -> tuple[TaskReport, Counter[str]]:

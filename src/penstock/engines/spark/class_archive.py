@@ -20,6 +20,13 @@ from penstock.system.private_folder import NotPrivate, PrivateFolder
 
 #: Below the folder of the ``java`` that Spark is started with.
 _FOLDER = "classes"
+#: What does not fit is no failure, and not worth a line for each class.
+_SILENT = ("-Xlog:cds=off", "-Xlog:cds+dynamic=off", "-Xlog:class+path=off")
+_ABLE_TO_LEAVE_ONE = (
+    "-XX:+RecordDynamicDumpInfo",
+    # Who talks to Java from outside may call only what is exported.
+    "--add-exports=java.management/com.sun.jmx.mbeanserver=ALL-UNNAMED",
+)
 
 
 @dataclass(frozen=True)
@@ -55,7 +62,7 @@ class ClassArchive:
                 "-Xlog:cds=off",
                 "-Xlog:cds+dynamic=off",
             )
-        return ("-XX:+RecordDynamicDumpInfo",)
+        return _ABLE_TO_LEAVE_ONE
 
     def write_from(self, gateway: Any) -> None:
         """Have a Java that runs leave the classes that it has loaded; nothing, if it cannot."""

@@ -52,7 +52,7 @@ class TaskReport:
     newest_ms: int = 0
     #: Files of records that have to be judged with care, below the store.
     doubtful: list[str] = field(default_factory=list)
-    #: Paths of files whose columns have to be judged with care.
+    #: Paths of files that Spark has to read itself: large ones, and those of odd columns.
     odd_files: list[str] = field(default_factory=list)
     #: Names of files that cannot be read.
     unreadable: list[str] = field(default_factory=list)
@@ -87,13 +87,16 @@ class TakeIn:
     # -- what Spark calls -----------------------------------------------------------------------
 
     def parquet_files(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """From whole files (content, path, file) to a report."""
+        """From whole files (content, path, file) to a report; a large one has no content."""
         writer = SampleWriter(StoreFiles(self.root), self.folder)
         for batch in batches:
             names = zip(
                 batch.column("path").to_pylist(), batch.column("file").to_pylist(), strict=True
             )
             for content, (path, file) in zip(batch.column("content"), names, strict=True):
+                if not content.is_valid:
+                    writer.report.odd_files.append(path)
+                    continue
                 try:
                     records = read_records(content.as_buffer())
                 except (pa.ArrowException, OSError):
