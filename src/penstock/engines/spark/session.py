@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.engines.java import find_java
 from penstock.engines.spark.class_archive import ClassArchive
 from penstock.engines.spark.java_start import spark_home
-from penstock.engines.spark.spark_log import LOG4J, failures_name_the_log, start_java
+from penstock.engines.spark.spark_log import LOG4J, failures_name_the_log, has_java, start_java
 from penstock.engines.spark.spark_secret import SECRET, authentication
 from penstock.errors import Finding, InputError
 from penstock.system.private_folder import NotPrivate, PrivateFolder, cache_folder, scratch_folder
@@ -34,6 +34,8 @@ from penstock.system.private_folder import NotPrivate, PrivateFolder, cache_fold
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+#: Our own code.
+_PACKAGE = Path(__file__).parents[2]
 LOCAL = "local[*]"
 DRIVER_MEMORY = "2g"
 
@@ -132,7 +134,7 @@ def spark_session(
         settings |= config or {}
         with failures_name_the_log():
             spark = _start(settings, log_file, meanwhile)
-            if not master.startswith("local"):
+            if not _is_here(master):
                 _send_package(spark, Path(scratch))
             try:
                 yield spark
@@ -193,10 +195,11 @@ def _forget(settings: Iterable[str]) -> None:
 
 
 def _java_options(master: str, log4j: Path, archive: ClassArchive) -> dict[str, str]:
-    driver = (f"-Dlog4j2.configurationFile=file:{log4j}", *_JAVA_OPTIONS, *archive.options())
+    # A Java that runs already is told nothing any more.
+    shared = archive.options_to_use() if has_java() else archive.options()
+    driver = (f"-Dlog4j2.configurationFile=file:{log4j}", *_JAVA_OPTIONS, *shared)
     # Executors elsewhere have no such file.
-    is_here = _is_here(master) and archive.is_there()
-    executor = (*_JAVA_OPTIONS, *(archive.options() if is_here else ()))
+    executor = (*_JAVA_OPTIONS, *(archive.options_to_use() if _is_here(master) else ()))
     return {
         "spark.driver.extraJavaOptions": " ".join(driver),
         "spark.executor.extraJavaOptions": " ".join(executor),
@@ -226,8 +229,12 @@ def _defaults(master: str, driver_memory: str, scratch: str) -> dict[str, str]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }
-    if _is_here(master) and os.environ.get("PYSPARK_PYTHON") == sys.executable:
-        settings["spark.python.daemon.module"] = _WORKER_DAEMON
+    if _is_here(master):
+        # Workers load the code that runs here, and where they have our Python load it once.
+        paths = filter(None, [str(_PACKAGE.parent), os.environ.get("PYTHONPATH")])
+        settings["spark.executorEnv.PYTHONPATH"] = os.pathsep.join(paths)
+        if os.environ.get("PYSPARK_PYTHON") == sys.executable:
+            settings["spark.python.daemon.module"] = _WORKER_DAEMON
     if master.startswith(("spark://127.", "spark://localhost")):
         # Workers on this machine find the driver here, whatever its name resolves to.
         settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
@@ -265,9 +272,8 @@ def _plain_interrupts() -> Iterator[None]:
 
 def _send_package(spark: SparkSession, scratch: Path) -> None:
     """Give executors our own code; numpy, scipy, pandas and pyarrow they must have."""
-    package = Path(__file__).parents[2]
     archive = shutil.make_archive(
-        str(scratch / "penstock"), "zip", root_dir=package.parent, base_dir=package.name
+        str(scratch / "penstock"), "zip", root_dir=_PACKAGE.parent, base_dir=_PACKAGE.name
     )
     spark.sparkContext.addPyFile(archive)
 

@@ -91,7 +91,7 @@ def start_java(
     ``meanwhile`` is done while Java starts.
     """
     home = spark_home()
-    if _has_java() or home is None or has_gateway():
+    if has_java() or home is None or has_gateway():
         meanwhile()
         return
     log = SparkLog.at(log_file)
@@ -114,7 +114,7 @@ def start_java(
     SparkContext._ensure_initialized(gateway=gateway)
 
 
-def _has_java() -> bool:
+def has_java() -> bool:
     """Whether this process talks to a Java; not before PySpark is loaded."""
     pyspark = sys.modules.get("pyspark")
     return pyspark is not None and pyspark.SparkContext._gateway is not None

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field
 import numpy as np
 import pyarrow as pa
 
+from penstock.model.arrays import IntVector
 from penstock.telemetry.arrow_record import json_lines, record_schema
 from penstock.telemetry.reasons import Reason
 from penstock.telemetry.slots.bundles import read_bundle, write_bundle
@@ -194,14 +195,12 @@ class HourTask:
 
     def _write_quarantine(self, repeats: Sequence[_Repeats]) -> dict[str, str]:
         """Repeated records by slot, as records that were set aside."""
-        files, folder = StoreFiles(self.settings.root), f"quarantine/part={self.part}"
-        schema, by_slot = self.schemas[QUARANTINE], dict[str, list[pa.Table]]()
-        for repeated in repeats:
-            by_slot.setdefault(repeated.slot, []).append(_set_aside(repeated, schema))
-        return {
-            slot: files.write(folder, slot, pa.concat_tables(tables), _REPEATING)
-            for slot, tables in sorted(by_slot.items())
-        }
+        if not repeats:
+            return {}
+        table, slots = _set_aside(repeats, self.schemas[QUARANTINE])
+        files, folder = StoreFiles(self.settings.root), f"{QUARANTINE}/part={self.part}"
+        names = {slot_name(int(slot)): table.filter(slots == slot) for slot in np.unique(slots)}
+        return {name: files.write(folder, name, own, _REPEATING) for name, own in names.items()}
 
     def _stored(self, work: HourWork, vocabulary: Vocabulary) -> Iterator[dict[str, Columns]]:
         """Partial sums of the slots that are not computed now."""
@@ -241,18 +240,19 @@ def _dropped_in(samples: SlotSamples, slot: int) -> Columns:
 
 @dataclass(frozen=True)
 class _Repeats:
-    """Of one slot, for one reason."""
+    """Records that do not count for one reason, with the file they came in, and their slots."""
 
-    slot: str
     reason: str
-    #: With the file they came in.
     records: pa.Table
+    slots: IntVector
 
 
 def _counted(repeats: Iterable[_Repeats]) -> dict[str, dict[str, int]]:
     counts: dict[str, dict[str, int]] = {}
     for repeated in repeats:
-        counts.setdefault(repeated.slot, {})[repeated.reason] = len(repeated.records)
+        for slot, number in zip(*np.unique(repeated.slots, return_counts=True), strict=True):
+            of_slot = counts.setdefault(slot_name(int(slot)), {})
+            of_slot[repeated.reason] = of_slot.get(repeated.reason, 0) + int(number)
     return counts
 
 
@@ -262,22 +262,25 @@ def _repeats(samples: SlotSamples) -> Iterator[_Repeats]:
         (Reason.DUPLICATE, samples.repeats.duplicates),
         (Reason.CONFLICT, samples.repeats.conflicts),
     ):
-        slots = slot_numbers(time_ms[rows])
-        for number in np.unique(slots):
-            own = samples.records.take(pa.array(rows[slots == number]))
-            yield _Repeats(slot_name(int(number)), reason.value, own)
+        if len(rows):
+            records = samples.records.take(pa.array(rows))
+            yield _Repeats(reason.value, records, slot_numbers(time_ms[rows]))
 
 
-def _set_aside(repeated: _Repeats, schema: pa.Schema) -> pa.Table:
-    """As rows of the quarantine: the record as text, and why."""
-    records = repeated.records.select(record_schema().names).cast(record_schema())
-    (batch,) = records.combine_chunks().to_batches()
-    number = len(batch)
+def _set_aside(repeats: Sequence[_Repeats], schema: pa.Schema) -> tuple[pa.Table, IntVector]:
+    """As rows of the quarantine: the record as text, and why; and the slot of each."""
+    names = [*record_schema().names, "file"]
+    plain = pa.schema([*record_schema(), pa.field("file", pa.string())])
+    whole = pa.concat_tables([one.records.select(names).cast(plain) for one in repeats])
+    (batch,) = whole.combine_chunks().to_batches()
+    slots = np.concatenate([one.slots for one in repeats])
+    hours = [hour_of(slot_name(int(slot))) for slot in slots]
+    reasons = [pa.repeat(pa.scalar(one.reason), len(one.slots)) for one in repeats]
     columns = {
         "raw": json_lines(batch).cast(pa.binary()),
-        "reason": pa.repeat(repeated.reason, number),
-        "field": pa.repeat("", number),
-        "file": repeated.records["file"].cast(pa.string()),
-        "hour": pa.repeat(hour_of(repeated.slot), number),
+        "reason": pa.concat_arrays(reasons),
+        "field": pa.repeat(pa.scalar(""), len(slots)),
+        "file": batch.column("file"),
+        "hour": pa.array(hours, pa.string()),
     }
-    return pa.table([columns[name] for name in schema.names], schema=schema)
+    return pa.table([columns[name] for name in schema.names], schema=schema), slots
