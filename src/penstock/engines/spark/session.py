@@ -26,16 +26,22 @@ from typing import TYPE_CHECKING, Any
 from penstock.engines.java import find_java
 from penstock.engines.spark.class_archive import ClassArchive
 from penstock.engines.spark.java_start import spark_home
-from penstock.engines.spark.spark_log import LOG4J, failures_name_the_log, has_java, start_java
+from penstock.engines.spark.spark_log import LOG4J, failures_name_the_log, start_java
 from penstock.engines.spark.spark_secret import SECRET, authentication
+from penstock.engines.spark.spark_settings import (
+    DRIVER_OPTIONS,
+    KEEP_MEMORY,
+    PACKAGE,
+    java_options,
+    shares_code,
+    usual_settings,
+)
 from penstock.errors import Finding, InputError
 from penstock.system.private_folder import NotPrivate, PrivateFolder, cache_folder, scratch_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-#: Our own code.
-_PACKAGE = Path(__file__).parents[2]
 LOCAL = "local[*]"
 DRIVER_MEMORY = "2g"
 
@@ -48,26 +54,10 @@ for argument do
 done
 exec {{java}} "$@"
 """
-#: Java moves bytes and plans; what takes long is done in Python. Compiled in haste is well enough.
-#: Checking a record takes more code than Java compiles by itself; interpreted, it crawls.
-_JAVA_OPTIONS = (
-    "-Duser.timezone=UTC", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData",
-    "-XX:-DontCompileHugeMethods",
-)  # fmt: skip
-#: Forks workers that have loaded what they need.
-_WORKER_DAEMON = "penstock.engines.spark.worker_daemon"
-#: Python workers keep the memory they free: the next batch needs as much, and getting pages from
-#: the system anew costs more than reading a file.
-_KEEP_MEMORY = {
-    "ARROW_DEFAULT_MEMORY_POOL": "system",
-    "MALLOC_MMAP_THRESHOLD_": "33554432",
-    "MALLOC_TRIM_THRESHOLD_": "1073741824",
-    "MALLOC_TOP_PAD_": "16777216",
-}
 #: What Spark calls its secret among Hadoop's credentials.
 _SECRET_IN_JAVA = "sparkCookie"
 #: What the extra ``spark`` brings.
-_PACKAGES = {"pyspark": "PySpark", "py4j": "Py4J", "pandas": "pandas", "pyarrow": "PyArrow"}
+PACKAGES = {"pyspark": "PySpark", "py4j": "Py4J", "pandas": "pandas", "pyarrow": "PyArrow"}
 
 
 def _nothing() -> None:
@@ -77,7 +67,7 @@ def _nothing() -> None:
 def require_spark(environ: Mapping[str, str] = os.environ) -> Path:
     """The Java home for Spark, or an error with everything that is missing and how to get it."""
     findings = []
-    if missing := [name for module, name in _PACKAGES.items() if find_spec(module) is None]:
+    if missing := [name for module, name in PACKAGES.items() if find_spec(module) is None]:
         names = " and ".join(filter(None, [", ".join(missing[:-1]), missing[-1]]))
         are = "is" if len(missing) == 1 else "are"
         findings.append(Finding(f"{names} {are} not installed: pip install 'penstock[spark]'"))
@@ -122,19 +112,20 @@ def spark_session(
         if not {"", str(Path.cwd())} & set(sys.path):
             # Workers look for modules where we do: not in the current folder, which is anybody's.
             os.environ.setdefault("PYTHONSAFEPATH", "1")
-        for name, value in _KEEP_MEMORY.items():
+        for name, value in KEEP_MEMORY.items():
             os.environ.setdefault(name, value)
         log4j = Path(scratch) / "log4j2.properties"
         log4j.write_text(LOG4J)
         archive = ClassArchive.of(java_home, spark_home() or java_home)
         settings = {"spark.master": master, "spark.app.name": "penstock"}
-        settings |= _defaults(master, driver_memory, scratch)
-        settings |= _java_options(master, log4j, archive)
+        settings |= usual_settings(master, driver_memory, scratch)
+        settings |= java_options(master, log4j, archive)
         settings |= authentication(master)
         settings |= config or {}
+        archive.is_recording &= DRIVER_OPTIONS not in (config or {})
         with failures_name_the_log():
             spark = _start(settings, log_file, meanwhile)
-            if not _is_here(master):
+            if not (master.startswith("local") or shares_code(master)):
                 _send_package(spark, Path(scratch))
             try:
                 yield spark
@@ -194,66 +185,6 @@ def _forget(settings: Iterable[str]) -> None:
         java.java.lang.System.clearProperty(key)
 
 
-def _java_options(master: str, log4j: Path, archive: ClassArchive) -> dict[str, str]:
-    # A Java that runs already is told nothing any more.
-    shared = archive.options_to_use() if has_java() else archive.options()
-    driver = (f"-Dlog4j2.configurationFile=file:{log4j}", *_JAVA_OPTIONS, *shared)
-    # Executors elsewhere have no such file.
-    executor = (*_JAVA_OPTIONS, *(archive.options_to_use() if _is_here(master) else ()))
-    return {
-        "spark.driver.extraJavaOptions": " ".join(driver),
-        "spark.executor.extraJavaOptions": " ".join(executor),
-    }
-
-
-def _is_here(master: str) -> bool:
-    """Whether all of this Spark runs on this computer, with our files."""
-    return master.startswith(("local", "spark://127.", "spark://localhost"))
-
-
-def _defaults(master: str, driver_memory: str, scratch: str) -> dict[str, str]:
-    settings = {
-        "spark.driver.memory": driver_memory,
-        **{f"spark.executorEnv.{name}": value for name, value in _KEEP_MEMORY.items()},
-        # A worker has one core; threads would be lost where it is forked.
-        "spark.executorEnv.OPENBLAS_NUM_THREADS": "1",
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.warehouse.dir": f"{scratch}/warehouse",
-        "spark.sql.execution.arrow.pyspark.enabled": "true",
-        # One file per hour and task at the same time, instead of sorting all rows by hour.
-        "spark.sql.maxConcurrentOutputFileWriters": "64",
-        "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-        # One writer per store; the success marker would be the only file that differs between runs.
-        "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
-        "spark.sql.streaming.metricsEnabled": "false",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-    }
-    if _is_here(master):
-        # Workers load the code that runs here, and where they have our Python load it once.
-        paths = filter(None, [str(_PACKAGE.parent), os.environ.get("PYTHONPATH")])
-        settings["spark.executorEnv.PYTHONPATH"] = os.pathsep.join(paths)
-        if os.environ.get("PYSPARK_PYTHON") == sys.executable:
-            settings["spark.python.daemon.module"] = _WORKER_DAEMON
-    if master.startswith(("spark://127.", "spark://localhost")):
-        # Workers on this machine find the driver here, whatever its name resolves to.
-        settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-    if master.startswith("local"):
-        cores = (
-            len(os.sched_getaffinity(0))
-            if hasattr(os, "sched_getaffinity")
-            else os.cpu_count() or 1
-        )
-        settings |= {
-            "spark.driver.host": "127.0.0.1",
-            "spark.driver.bindAddress": "127.0.0.1",
-            "spark.local.dir": scratch,
-            # Spark's 200 is for a cluster; adaptive execution only ever merges partitions.
-            "spark.sql.shuffle.partitions": str(max(4, 2 * cores)),
-        }
-    return settings
-
-
 @contextmanager
 def _plain_interrupts() -> Iterator[None]:
     """Ctrl-C ends the program as it does without Spark, in one line.
@@ -273,7 +204,7 @@ def _plain_interrupts() -> Iterator[None]:
 def _send_package(spark: SparkSession, scratch: Path) -> None:
     """Give executors our own code; numpy, scipy, pandas and pyarrow they must have."""
     archive = shutil.make_archive(
-        str(scratch / "penstock"), "zip", root_dir=_PACKAGE.parent, base_dir=_PACKAGE.name
+        str(scratch / "penstock"), "zip", root_dir=PACKAGE.parent, base_dir=PACKAGE.name
     )
     spark.sparkContext.addPyFile(archive)
 
