@@ -124,9 +124,9 @@ def test_one_worker_has_everything():
 def test_what_is_unknown_is_said():
     outcome = solve(build(chain(1, 2), cluster(M1=2), COSTS))
     assert outcome.notes == (
-        "node power from cpu_points: not every machine type has cores, GHz and FLOPs",
-        "node power counts an unknown memory_mb as 0",
-        "node power counts an unknown nic_mbps as 0",
+        "node power from cpu_points: cores, GHz or FLOPs per cycle of M1 are not known",
+        "node power counts memory_mb of M1 as 0: it is not known",
+        "node power counts nic_mbps of M1 as 0: it is not known",
         "traffic from the rate model, not measured",
     )
 

@@ -82,7 +82,7 @@ def storm_yaml(
 
     penstock import storm-yaml hosts/*/conf/storm.yaml --name production
     """
-    return _write(api.import_storm_yaml(files, name), out, as_json)
+    return _write(api.import_storm_yaml(files, name, say=say), out, as_json)
 
 
 @app.command("storm")

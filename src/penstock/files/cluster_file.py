@@ -61,9 +61,14 @@ class TypeFields(Strict):
     full_watts: NotNegative | None = None
     price_per_hour: NotNegative | None = None
     sockets: Count | None = None
-    cores: Count | None = None
+    cores: Count | None = Field(None, description="Cores of one socket.")
     ghz: Positive | None = None
-    flops_per_cycle: Positive | None = None
+    flops_per_cycle: Positive | None = Field(
+        None, description="Floating-point operations of one core per cycle."
+    )
+    ram_mb: Positive | None = Field(
+        None, description="Memory built in, where the engine offers less (`memory_mb`)."
+    )
     resources: Amounts = Field(
         default_factory=dict,
         description="Other resources of a machine, by name: gpu: 4. It has none of others.",

@@ -81,6 +81,18 @@ def test_the_nearest_region_is_next():
         assert names == {"M1-1", "M1-2", expected}
 
 
+def test_without_known_latencies_the_own_region_is_the_nearest():
+    """The machine of the other region stands first, and has as much room."""
+    regions = {"M1-1": "south", "M1-2": "home", "M1-3": "home"}
+    kinds = {"M1": {"cpu_points": 100.0}}
+    machines = cluster(M1=3, types=kinds, regions=regions)
+    problem = build(topology("a>b", demand_per_s=60.0), machines, profile(a=1.0, b=1.0))
+    outcome = lcstream(problem)
+    used = {problem.cluster.machines[m].name for m in outcome.placement.machines_used}
+    assert used == {"M1-2", "M1-3"}
+    assert any(note.startswith("no latency between regions is known") for note in outcome.notes)
+
+
 def test_the_machine_with_the_most_room_opens():
     kinds = {"M1": {"cpu_points": 100.0}, "M2": {"cpu_points": 300.0}}
     problem = build(

@@ -155,6 +155,7 @@ class LcStreamScheduler:
             *_queue_notes(layout),
             *_sleep_notes(layout, saved),
             *_division_notes(layout),
+            *_region_notes(problem),
         )
         return Outcome(
             layout.placement(), tuple(tried.missing), rounds.done, notes, interrupted=rounds.cut
@@ -334,3 +335,16 @@ def _division_notes(layout: ServerLayout) -> list[str]:
         return []
     over = "" if layout.within_limits() else "; so divided, a machine or thread is over its limit"
     return [f"lcstream takes local-or-shuffle as shuffle{over}"]
+
+
+def _region_notes(problem: Problem) -> list[str]:
+    """Said where regions are told apart, but not how far apart they are."""
+    cluster = problem.cluster
+    if len(cluster.regions) < 2 or cluster.region_latency_ms.any():
+        return []
+    return [
+        (
+            "no latency between regions is known: a topology stays in one region while that has "
+            "room, and all others are as near as each other"
+        )
+    ]
