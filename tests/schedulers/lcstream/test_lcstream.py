@@ -17,6 +17,7 @@ from tests.schedulers.lcstream.problems import (
     with_demand,
 )
 
+from penstock import app
 from penstock.errors import CycleError, InputError, NotMeasuredError
 from penstock.evaluate.assess import assess
 from penstock.evaluate.bound import upper_bound
@@ -377,3 +378,16 @@ def test_a_queue_that_only_grows_is_said_to_be_unbounded():
     notes = lcstream(pipeline(100.0, streams={"a>b": {"grouping": "global"}})).notes
     assert "M/M/1 says L unbounded, W unbounded" in notes[1]
     assert "inf" not in notes[1]
+
+
+@pytest.mark.parametrize("same_counts", [False, True])
+def test_no_contingency_counts_on_a_machine_asleep(same_counts):
+    """M1-1 sleeps, and is the first that would take over from M1-2, where everything runs."""
+    problem, _ = idle_pair()
+    planned = app.plan(problem, "lcstream", if_lost=10, same_counts=same_counts)
+    assert planned.outcome.asleep == ("M1-1",)
+    (lost,) = (loss for loss in planned.plan.if_lost if loss.machine == "M1-2")
+    takes_over = {machine for _, _, machine, _ in lost.moves}
+    takes_over |= {machine for _, machine, _ in lost.added}
+    assert takes_over
+    assert "M1-1" not in takes_over
