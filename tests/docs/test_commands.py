@@ -31,6 +31,7 @@ IN_ORDER = ("docs/quick-start.md",)
 SCENES = (
     (r"^penstock store ", "stored"),
     (r"penstock rehearse|history --journal", "rehearsal"),
+    (r"penstock (agent|calibrate)|import machines|--machines telemetry", "machines"),
     (r"run/telemetry", "after_a_run"),
     (r"import flux", "flux"),
     (r"import (storm-yaml|production)", "clicks"),
@@ -52,6 +53,8 @@ SHORTER = (
     (r"compare .*--simulate", "--schedulers default --seconds 1"),
     # Figures that are not times: whether they hold does not depend on the computer.
     (r"bench core", '--only "largest relative difference" --quick'),
+    (r"agent .*--out", "--seconds 1 --every 1"),
+    (r"calibrate --fingerprint", "--seconds 2"),
     (r"run .*--files", "--batches 1"),
     (r"run --example", "--batches 2 --rows 200"),
     (r"profile .*--follow", "--seconds 1 --every 1"),

@@ -79,6 +79,12 @@ class MachineType:
     flops_per_cycle: float | None = None
     #: What the machine has built in, where the engine offers less of it.
     ram_mb: float | None = None
+    #: Units of work per second of CPU on one core, by kind of work (``penstock calibrate
+    #: --fingerprint``); only ratios between types mean anything.
+    fingerprint: Quantities = ()
+    #: The type as the engine knows it, where this one stands for machines of it that are slow, or
+    #: that others use too.
+    variant_of: str | None = None
     #: What it has beside CPU and memory, sorted by name; none of what is not named.
     resources: Quantities = ()
 
