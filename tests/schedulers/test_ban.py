@@ -1,5 +1,7 @@
 """``ban``: BAN-Storm, with the vectors of the thesis."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.builders import cluster, machine_names, profile, topology
@@ -82,6 +84,20 @@ def test_what_topologies_are_bound_by_decides_where_they_go(bound, first):
     assert machine_names(problem, outcome.placement, "a") == [first]
 
 
+def test_each_topology_goes_by_what_it_declares_unless_a_parameter_says_otherwise():
+    """As above: E for what is bound by memory, A for the other, which declares nothing."""
+    graphs = [chain(1, 1, workers=1, name="x"), chain(1, 1, workers=1, name="y")]
+    graphs[0] = replace(graphs[0], bound_by="memory")
+    problem = build(graphs, table_3_7_cluster(), COSTS)
+    placed = solve(problem).placement
+    assert [machine_names(problem, placed, f"{name}/a") for name in "xy"] == [["E-1"], ["A-1"]]
+    # One thing for all: both want A, which has four slots.
+    placed = solve(problem, bound="cpu").placement
+    assert {*machine_names(problem, placed, "x/a"), *machine_names(problem, placed, "y/a")} == {
+        "A-1"
+    }
+
+
 def test_bandwidth_can_outweigh_the_rest():
     # D with 1000 Mb/s: 2 + 5 + 250 = 257 even for a topology bound by CPU.
     problem = build(chain(1, 1, workers=1), table_3_7_cluster(D={"nic_mbps": 1000.0}), COSTS)
@@ -155,5 +171,5 @@ def test_the_same_problem_gives_the_same_answer():
 
 
 def test_there_are_three_things_to_be_bound_by():
-    with pytest.raises(InputError, match='cpu, memory or network, not "disk"'):
+    with pytest.raises(InputError, match='cpu, memory, network or declared, not "disk"'):
         BanScheduler(bound="disk")

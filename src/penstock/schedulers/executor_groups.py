@@ -193,23 +193,25 @@ def comparable(values: FloatVector | IntVector) -> FloatVector:
 def place_by_traffic(
     problem: Problem,
     scheduler: str,
-    ranking: NodePower,
+    rankings: Sequence[NodePower],
     group: Callable[[Room, ExecutorKinds, int], IntMatrix],
 ) -> Outcome:
     """Group each topology's executors, then the groups with most traffic inside on the best nodes.
 
+    ``rankings`` say which nodes are best for each topology.
     ``group`` gets the room, a topology's executors and its number of workers, and answers with the
     executors of each kind in each group.
     """
     counts = np.array(required_counts(problem, scheduler))
     traffic = traffic_between(problem, counts.tolist())
     room = Room.of(problem)
-    room.notes += [*ranking.notes, traffic.note]
+    room.notes += dict.fromkeys(note for ranking in rankings for note in ranking.notes)
+    room.notes.append(traffic.note)
     for topology, workers in topologies_to_place(room):
         executors = kinds_by_traffic(problem, topology, counts, traffic)
         room.notes += executors.notes
         groups = group(room, executors, workers)
         inside = traffic_inside(groups, executors.per_pair)
         ordered = largest_first(groups, inside)
-        put_groups(room, topology, ordered, ranking.power, executors.component)
+        put_groups(room, topology, ordered, rankings[topology].power, executors.component)
     return room.outcome()
