@@ -102,6 +102,9 @@ if TYPE_CHECKING:
     from penstock.app.telemetry import SparkOptions as SparkOptions
     from penstock.app.telemetry import TelemetrySelection as TelemetrySelection
     from penstock.app.telemetry import telemetry_of as telemetry_of
+    from penstock.app.topology_calibration import CalibrationOptions as CalibrationOptions
+    from penstock.app.topology_calibration import CalibrationResult as CalibrationResult
+    from penstock.app.topology_calibration import calibrate as calibrate
     from penstock.app.validation import ValidFile as ValidFile
     from penstock.app.validation import validate as validate
     from penstock.change.diff import diff as diff
@@ -167,6 +170,7 @@ _NAMES = {
     ),
     "penstock.app.sweeps": ("SweepResult", "sweep"),
     "penstock.app.telemetry": ("SparkOptions", "TelemetrySelection", "telemetry_of"),
+    "penstock.app.topology_calibration": ("CalibrationOptions", "CalibrationResult", "calibrate"),
     "penstock.app.validation": ("ValidFile", "validate"),
     "penstock.change.diff": ("diff",),
     "penstock.control.rehearsed_engine": ("FaultPlan", "SlowPlan"),

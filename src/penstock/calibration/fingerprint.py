@@ -90,7 +90,8 @@ def _rate_of(kind: str, seconds: float) -> float:
 def rates(work: Kernel, seconds: float, cpu_clock: Callable[[], float]) -> list[float]:
     """Units of work per second of CPU, slice by slice; what warms up is not counted."""
     work()
-    units, slices = 1, []
+    units = 1
+    slices: list[float] = []
     began = cpu_clock()
     while cpu_clock() - began < seconds or len(slices) < _LEAST_SLICES:
         start = cpu_clock()

@@ -22,7 +22,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     },
     "Measure": {
         "agent": "Tell what this machine is and does, and how far others are.",
-        "calibrate": "Measure what this machine can do.",
+        "calibrate": "Measure on purpose what components cost, or a machine can do.",
         "profile": "Fit costs to telemetry, on Spark.",
         "store": "List, read and maintain the tables of telemetry.",
         "history": "Show applied plans, and how good their predictions were.",

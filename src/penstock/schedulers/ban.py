@@ -7,11 +7,11 @@ two others (Algorithm 9). All slots of a node are used before the next one. Memo
 count in that ranking only: nothing is refused for want of them.
 
 Where the thesis is silent: what a topology is bound by is what its file declares (``bound_by``),
-cpu where it does not, unless the parameter says one thing for all of them; scores are rounded to whole
-numbers, halves up, because Tables 3.8 to 3.10 are sorted so (by exact scores Node D would stand
-before Node B in Table 3.9), and equal ones go to more free slots, then cluster order; with as many
-workers as executors, the two of a pair still share a slot. The rest is as in ``a3`` and ``top``.
-Cost: executors × components.
+cpu where it does not, unless the parameter says one thing for all of them; scores are rounded to
+whole numbers, halves up, because Tables 3.8 to 3.10 are sorted so (by exact scores Node D would
+stand before Node B in Table 3.9), and equal ones go to more free slots, then cluster order; with as
+many workers as executors, the two of a pair still share a slot. The rest is as in ``a3`` and
+``top``. Cost: executors × components.
 """
 
 from __future__ import annotations
