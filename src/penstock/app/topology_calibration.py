@@ -16,7 +16,7 @@ from penstock.app.telemetry import SparkOptions
 from penstock.calibration.cost_watch import OpenCost
 from penstock.calibration.steps import LEVELS, FullLoad, SteppedRun
 from penstock.engines.base import Engine, Say
-from penstock.errors import InputError, UsageError
+from penstock.errors import InputError, PenstockError, UsageError
 
 if TYPE_CHECKING:
     from penstock.telemetry.findings import Measurement
@@ -81,6 +81,8 @@ def calibrate(
             topology, target, RunInput(full.most_rows, full.levels, chosen.every_s), code=code,
             out=folder / _FIRST, stop=lambda: stop() or full.is_done, on_batch=full.see, say=say,
         )  # fmt: skip
+        if full.rows is None and stop():
+            raise PenstockError("stopped before it was known how much is full")
         rows = full.required_rows()
         say(f"{rows:,} tuples in {chosen.every_s:g} s are full; now parts of that")
         stepped = SteppedRun(chosen.error, clock, began + 60 * chosen.minutes, say)
