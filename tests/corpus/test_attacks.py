@@ -55,10 +55,17 @@ def test_a_name_too_long_for_the_file_system_is_only_not_found(run, verb):
     assert "bug" not in err
 
 
-@pytest.mark.parametrize("command", ["profile", "store list", "examples --copy-to"])
+@pytest.mark.parametrize("command", ["store list", "examples --copy-to"])
 @pytest.mark.slow
 def test_a_folder_of_such_a_name_is_refused_as_the_system_refuses_it(run, command):
     code, _, err = run(*command.split(), "x" * 300)
+    assert (code, "bug" in err) == (1, False)
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+def test_telemetry_in_a_folder_of_such_a_name_is_refused_too(run):
+    code, _, err = run("profile", "x" * 300)
     assert (code, "bug" in err) == (1, False)
 
 
