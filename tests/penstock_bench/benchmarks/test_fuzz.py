@@ -34,9 +34,10 @@ from penstock_bench.benchmarks.fuzz.emit import Pairs, Raw, emit
 from penstock_bench.benchmarks.fuzz.failures import Failures, read_case
 from penstock_bench.benchmarks.fuzz.judge import Fault, judge
 from penstock_bench.benchmarks.fuzz.ledger import FuzzTrial, Ledger, LedgerSlice
+from penstock_bench.benchmarks.fuzz.measured_files import journal_of
 from penstock_bench.benchmarks.fuzz.minimise import minimise
 from penstock_bench.benchmarks.fuzz.mutations import mutate_bytes, mutate_document
-from penstock_bench.benchmarks.fuzz.originals import journal_of, sets_of_files
+from penstock_bench.benchmarks.fuzz.originals import sets_of_files
 from penstock_bench.benchmarks.fuzz.server import PLAIN, CommandOutcome, Limits, Server, Way
 from penstock_bench.benchmarks.fuzz.slices import look_at_all, slices_by_commit
 from penstock_bench.benchmarks.fuzz.values import NAMED
@@ -301,7 +302,7 @@ def test_only_what_is_asked_to_simulate_or_starts_java_may_take_longer(verbs):
         v.name: campaign.limits_of(case_of(verbs, *v.words)) for v in verbs if not v.words[1:]
     }
     longer = {name for name, found in limits.items() if found != PLAIN}
-    assert longer == {"report", "rehearse", "run", "profile", "sweep", "apply"}
+    assert longer == {"report", "rehearse", "run", "profile", "sweep", "calibrate", "apply"}
     on_spark = case_of(verbs, "rehearse", "load.csv", "--master", "local[2]")
     assert on_spark.starts_spark
     assert campaign.limits_of(on_spark) == campaign.limits_of(case_of(verbs, "sweep"))

@@ -23,7 +23,8 @@ from penstock_bench.benchmarks.fuzz.failures import Failures, read_case, write_c
 from penstock_bench.benchmarks.fuzz.judge import HANG, Fault, judge
 from penstock_bench.benchmarks.fuzz.ledger import FuzzTrial, Ledger
 from penstock_bench.benchmarks.fuzz.minimise import minimise
-from penstock_bench.benchmarks.fuzz.originals import Files, sets_of_files
+from penstock_bench.benchmarks.fuzz.original_file import Files
+from penstock_bench.benchmarks.fuzz.originals import sets_of_files
 from penstock_bench.benchmarks.fuzz.server import (
     ENGINE,
     PLAIN,

@@ -18,7 +18,7 @@ from typing import Any
 from penstock.files.writer import fingerprint
 from penstock_bench.benchmarks.fuzz.emit import emit
 from penstock_bench.benchmarks.fuzz.mutations import mutate_bytes, mutate_document
-from penstock_bench.benchmarks.fuzz.originals import File, Files
+from penstock_bench.benchmarks.fuzz.original_file import File, Files
 from penstock_bench.benchmarks.fuzz.values import Care, value
 from penstock_bench.benchmarks.fuzz.verbs import ENDS, LIVE, USUAL, DrawableVerb
 
