@@ -37,10 +37,11 @@ from penstock_bench.benchmarks.fuzz.ledger import FuzzTrial, Ledger, LedgerSlice
 from penstock_bench.benchmarks.fuzz.measured_files import journal_of
 from penstock_bench.benchmarks.fuzz.minimise import minimise
 from penstock_bench.benchmarks.fuzz.mutations import mutate_bytes, mutate_document
+from penstock_bench.benchmarks.fuzz.original_file import File
 from penstock_bench.benchmarks.fuzz.originals import sets_of_files
 from penstock_bench.benchmarks.fuzz.server import PLAIN, CommandOutcome, Limits, Server, Way
 from penstock_bench.benchmarks.fuzz.slices import look_at_all, slices_by_commit
-from penstock_bench.benchmarks.fuzz.values import NAMED
+from penstock_bench.benchmarks.fuzz.values import NAMED, Care
 from penstock_bench.benchmarks.fuzz.verbs import (
     ENDS,
     LIVE,
@@ -145,6 +146,12 @@ def test_damage_keeps_the_document_it_starts_from(sets):
     changed = [mutate_document(Random(i), document) for i in range(50)]
     assert json.dumps(document) == before
     assert sum(emit(c, yaml=False) != emit(document, yaml=False) for c in changed) > 40
+
+
+def test_of_few_lines_all_may_be_damaged():
+    two = File("machine-records", [{"a": 1}, {"a": 2}], is_lines=True)
+    damaged = {drawing._damaged(Random(i), two, "x.jsonl", b"", Care.SOME) for i in range(40)}
+    assert len(damaged) > 20
 
 
 def test_mild_damage_leaves_what_a_document_says_it_is(sets):

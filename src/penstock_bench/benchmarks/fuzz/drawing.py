@@ -176,7 +176,8 @@ def _damaged(rng: Random, file: File, name: str, whole: bytes, care: Care) -> by
         return mutate_bytes(rng, whole)
     if file.is_lines:
         records = list(file.document)
-        for at in rng.sample(range(len(records)), rng.choice([1, 1, 3, len(records)])):
+        wanted = rng.choice([1, 1, 3, len(records)])
+        for at in rng.sample(range(len(records)), min(wanted, len(records))):
             records[at] = mutate_document(rng, records[at], mild=mild)
         return b"".join(_line(record) for record in records)
     made = mutate_document(rng, file.document, mild=mild)

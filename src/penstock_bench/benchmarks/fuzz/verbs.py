@@ -20,6 +20,7 @@ ONLY_REFUSED = frozenset(
 USUAL = {
     "run": ["--example", "wordcount", "--rows", "200"],
     "calibrate": ["--example", "wordcount"],
+    "agent": ["--once"],
 }
 #: Simulate for tens of seconds unless told otherwise: that is work, and no hang.
 SIMULATE = frozenset({"report", "rehearse"})
