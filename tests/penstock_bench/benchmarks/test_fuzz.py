@@ -252,6 +252,11 @@ def test_a_number_that_is_none_is_seen_in_every_kind_of_page(verbs, tmp_path, en
     assert [fault.kind for fault in found] == [f"not a number in .{ending}"]
 
 
+def test_faults_look_alike_whatever_their_numbers_and_wherever_the_tree_is():
+    lines = ("/home/me/1/src/a.py:81: overflow", "/tmp/other/src/a.py:79: overflow")
+    assert {Fault("hang", line).signature for line in lines} == {"hang: src/a.py:#: overflow"}
+
+
 def test_files_outside_the_folder_and_hidden_ones_are_seen(verbs, tmp_path):
     outcome = ended(written=("../up.yaml", ".made.json.x1"))
     found = judge(case_of(verbs, "plan", "linear"), outcome, PLAIN, tmp_path)
