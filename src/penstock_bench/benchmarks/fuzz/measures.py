@@ -91,9 +91,9 @@ def commands_by_verb(
     for verb, some in sorted(by_verb.items(), key=lambda item: (-len(item[1]), item[0])):
         cpu_s = sum(trial.cpu_s for trial in some)
         parts = (
-            f"{len(some) / len(trials):.1%}",
+            f"{100 * len(some) / len(trials):.1f} %",
             f"{cpu_s / len(some):.2f} s",
-            f"{cpu_s / all_s:.1%}",
+            f"{100 * cpu_s / all_s:.1f} %",
         )
         rows.append([verb, f"{len(some):,}", *parts])
     columns = ["verb", "commands", "of all commands", "CPU, mean", "of all CPU"]
