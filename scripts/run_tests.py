@@ -24,7 +24,9 @@ Part = tuple[str, ...]
 
 # The long ones need not wait for the short ones of a process, so processes share what is left.
 _SHARED = ("-n", "auto", "--maxprocesses", "8", "--dist", "worksteal")
-QUICK: tuple[Part, ...] = ((*_SHARED, "-m", "not spark and not storm and not slow"),)
+QUICK: tuple[Part, ...] = (
+    (*_SHARED, "--hypothesis-profile=quick", "-m", "not spark and not storm and not slow"),
+)
 #: One at a time, beside those that follow.
 BESIDE: Part = ("-p", "no:xdist", "-m", "(storm or kafka) and not alone")
 IN_TURN: tuple[Part, ...] = (
