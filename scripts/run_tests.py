@@ -63,8 +63,7 @@ def environment(given: Mapping[str, str]) -> dict[str, str]:
     # Processes share the cores already; threads within a matrix product would only get in the way.
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
         environ.setdefault(name, "1")
-    for name in ("SPARK_SUBMIT_OPTS", "MAVEN_OPTS"):
-        environ.setdefault(name, _SHORT_JAVA)
+    environ.setdefault("SPARK_SUBMIT_OPTS", _SHORT_JAVA)
     return environ
 
 
