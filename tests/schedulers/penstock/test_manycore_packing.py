@@ -85,7 +85,7 @@ def test_a_machine_with_one_slot_serves_one_topology():
     assert ((held > 0).sum(axis=1) == 1).all()
 
 
-TIGHT = ProblemSetting(machines=16, types=3, cores=(4, 16), topologies=2, keys=2000, memory=0.9)
+TIGHT = ProblemSetting(machines=10, types=3, cores=(4, 16), topologies=2, keys=2000, memory=0.9)
 
 
 @pytest.mark.slow
