@@ -37,8 +37,6 @@ IN_TURN: tuple[Part, ...] = (
 #: What measures, when nothing else runs.
 AT_LAST: tuple[Part, ...] = (("-p", "no:xdist", "-m", "alone"),)
 
-#: For a Java that lives for seconds: it compiles in haste, and leaves the other cores alone.
-_SHORT_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 #: How long clusters may take to go down.
 _DOWN_WITHIN_S = 60
 
@@ -63,7 +61,6 @@ def environment(given: Mapping[str, str]) -> dict[str, str]:
     # Processes share the cores already; threads within a matrix product would only get in the way.
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
         environ.setdefault(name, "1")
-    environ.setdefault("SPARK_SUBMIT_OPTS", _SHORT_JAVA)
     return environ
 
 

@@ -16,7 +16,7 @@ from penstock.schedulers.penstock.manycore.sizes import SizeClasses
 from penstock.schedulers.penstock.manycore.type_programme import TypeSolution
 
 
-class _Row(NamedTuple):
+class _LikeInstances(NamedTuple):
     """Instances of a component that are alike."""
 
     component: int
@@ -39,7 +39,7 @@ def instances_on_types(
     A component with shares gets ``spare`` times the instances that full threads would take, and no
     more than ``most``.
     """
-    rows: list[_Row] = []
+    rows: list[_LikeInstances] = []
     for c, own in enumerate(options):
         if own:
             rows += _rows_of_option(own[0], solution.spread[c][0])
@@ -74,7 +74,7 @@ def divided_by_parts(
 
 def _rows_of_shares(
     costs: Costs, c: int, solution: TypeSolution, most: float, spare: float
-) -> Iterator[_Row]:
+) -> Iterator[_LikeInstances]:
     """A component with shares: on each type as many instances as its part there needs."""
     part, first = solution.part[c], 0
     has_room = solution.memory_price <= 0
@@ -87,13 +87,13 @@ def _rows_of_shares(
         by_type = np.zeros(len(number), dtype=np.int64)
         by_type[t] = number[t]
         rate = float(part[t] * costs.problem.visits[c] / number[t])
-        yield _Row(c, rate, rate, first + np.arange(number[t]), by_type)
+        yield _LikeInstances(c, rate, rate, first + np.arange(number[t]), by_type)
         first += int(number[t])
 
 
-def _rows_of_option(option: SizeClasses, spread: FloatMatrix) -> Iterator[_Row]:
+def _rows_of_option(option: SizeClasses, spread: FloatMatrix) -> Iterator[_LikeInstances]:
     whole = round_spread(spread, option.counts)
     for k in range(len(option.mean)):
         instances = option.instances[option.starts[k] : option.starts[k + 1]]
         mean, largest = float(option.mean[k]), float(option.largest[k])
-        yield _Row(option.component, mean, largest, instances, whole[k])
+        yield _LikeInstances(option.component, mean, largest, instances, whole[k])
