@@ -45,7 +45,8 @@ EXIT_CODES = ((r"--detailed-exitcode", EXIT_CHANGES),)
 #: The first pattern found in a line says what is added to it, so that it takes seconds.
 SHORTER = (
     (r"report .*--simulation", "--schedulers default"),
-    (r"report ", "--schedulers default --no-simulate --seeds 1"),
+    (r"report ", "--schedulers default --no-simulate --seeds 1 --iterations 5"),
+    (r"advise ", "--seconds 0.1"),
     (r"rehearse ", "-c nasiri-testbed --policy static --days 0.05 --seeds 1"),
     (r"simulate .*--load-curve", "--loads 50% --duration 1"),
     (r"simulate .*--runs", "--runs 2 --duration 1"),
