@@ -19,7 +19,6 @@ TOPOLOGY: Document = {
     "demand_per_s": 100,
     "worker_max_heap_mb": 768,
     "topology_version": "1.4.2",
-    "bound_by": "memory",
     "fanout": "copy",
     "components": {
         "lines": {
@@ -53,6 +52,7 @@ TOPOLOGY: Document = {
         },
         "count": {"profile": "highCompute"},
     },
+    "bound_by": "memory",
 }
 
 CLUSTER: Document = {
@@ -246,7 +246,13 @@ STORM_YAML: Document = {
     "supervisor.cpu.capacity": 800,
     "supervisor.memory.capacity.mb": 16384,
     "supervisor.slots.ports": [6700, 6701],
-    "supervisor.scheduler.meta": {"machine-type": "old", "rack": "r1"},
+    "supervisor.scheduler.meta": {
+        "machine-type": "old",
+        "rack": "r1",
+        "region": "eu",
+        "cores": "4",
+        "ghz": "2.4",
+    },
 }
 
 PRODUCTION_CLUSTER: Document = {

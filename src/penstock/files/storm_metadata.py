@@ -56,6 +56,8 @@ class Misunderstood:
 
     key: str
     why: str
+    #: One of ours, with a value that says nothing.
+    is_known: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,8 @@ def metadata_of(entries: Mapping[str, Any]) -> MachineMetadata:
         else:
             why = _unknown(plain)
         if why:
-            misunderstood.append(Misunderstood(str(key), why))
+            is_known = plain in spelled or plain in _NUMBERS
+            misunderstood.append(Misunderstood(str(key), why, is_known))
     return MachineMetadata(
         hardware=tuple(sorted(hardware.items())), misunderstood=tuple(misunderstood), **names
     )
