@@ -240,6 +240,13 @@ WATCH: Document = {
     "forbidden_hours": ["22:00-06:00"],
 }
 
+HOOKS: Document = {
+    "format": "penstock/hooks",
+    "version": 1,
+    "within_s": 30,
+    "machines": {"m7": {"sleep": "ssh m7 systemctl suspend", "wake": "wakeonlan 00:11:22"}},
+}
+
 STORM_YAML: Document = {
     "storm.zookeeper.servers": ["zk.example"],
     "storm.local.hostname": "worker-1",
@@ -311,6 +318,7 @@ def base(kind: str) -> Any:
         "scenario": SCENARIO,
         "sweep": SWEEP,
         "watch": WATCH,
+        "hooks": HOOKS,
         "flux": FLUX,
         "storm": STORM_YAML,
         "recorded cluster": PRODUCTION_CLUSTER,

@@ -38,7 +38,7 @@ SCENES = (
     (r"--add epyc-2021", "what_if"),
     (r"--minimize|--apart|--max-moves", "terms"),
     (r"(plan|compare) wordcount", "wordcount"),
-    (r"\bstorm|apply |history|-p live", "storm"),
+    (r"\bstorm|apply |history|-p live|penstock power", "storm"),
 )
 #: Exit codes that a command is shown for, by pattern; else 0.
 EXIT_CODES = ((r"--detailed-exitcode", EXIT_CHANGES),)
