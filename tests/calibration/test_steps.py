@@ -128,6 +128,18 @@ def test_one_load_alone_tells_no_cost():
     assert all(cost.error is None for cost in watch.open_costs() if cost.component == "work")
 
 
+def test_where_an_empty_batch_takes_long_already_full_is_twice_its_time():
+    """5 s for a batch, and 6,000 tuples a second: 5.17 s with 1,000 tuples, so 10.33 s are full."""
+    full = FullLoad(EVERY_S)
+    for number, level in enumerate(full.levels):
+        rows = full.most_rows * level
+        seen = batch(number, rows)
+        full.see(Batch(number, 5.0 + rows / FULL_PER_S, seen.samples))
+    # The first that takes longer is of 64,000 tuples, 15.67 s: 10.33 / 15.67 of that.
+    room_s, took_s = 2 * (5 + 1 / 6), 5 + 64 / 6
+    assert full.rows == pytest.approx(64_000 * room_s / took_s, abs=1)
+
+
 def test_a_topology_that_fills_nothing_is_refused():
     full = FullLoad(10**9)
     for number in range(len(full.levels)):

@@ -31,7 +31,7 @@ IN_ORDER = ("docs/quick-start.md",)
 SCENES = (
     (r"^penstock store ", "stored"),
     (r"penstock rehearse|history --journal", "rehearsal"),
-    (r"penstock (agent|calibrate)|import machines|--machines telemetry", "machines"),
+    (r"penstock (agent|calibrate)|import machines|--agents telemetry", "machines"),
     (r"run/telemetry", "after_a_run"),
     (r"import flux", "flux"),
     (r"import (storm-yaml|production)", "clicks"),

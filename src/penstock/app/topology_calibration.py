@@ -84,7 +84,7 @@ def calibrate(
         if full.rows is None and stop():
             raise PenstockError("stopped before it was known how much is full")
         rows = full.required_rows()
-        say(f"{rows:,} tuples in {chosen.every_s:g} s are full; now parts of that")
+        say(f"{rows:,} tuples a batch are full; now parts of that")
         stepped = SteppedRun(chosen.error, clock, began + 60 * chosen.minutes, say)
         run(
             topology, target, RunInput(rows, LEVELS, chosen.every_s), code=code,
