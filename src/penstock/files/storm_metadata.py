@@ -162,7 +162,7 @@ class SupervisorTypes:
     def add(self, kind: MachineType, machine: str) -> str | None:
         """Count a machine's type in; why that cannot be, if it cannot."""
         first, known = self._first.setdefault(kind.name, (machine, kind))
-        offers = {field: None for field, _ in _NUMBERS.values()}
+        offers: dict[str, Any] = {field: None for field, _ in _NUMBERS.values()}
         if replace(known, **offers) != replace(kind, **offers):
             return _unequal(kind, machine)
         for field in offers:

@@ -45,7 +45,7 @@ class _SupervisorKeys(BaseModel):
         None, alias="supervisor.slots.ports"
     )
     host: Name | None = Field(None, alias="storm.local.hostname")
-    meta: dict[str, Any] | None = Field(None, alias=SETTING)
+    meta: dict[str, Any] | None = Field(None, alias="supervisor.scheduler.meta")
 
 
 def cluster_from_storm_yaml(
