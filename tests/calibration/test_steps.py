@@ -109,6 +109,30 @@ def test_what_is_too_uncertain_when_time_is_up_is_named(measured):
     assert all(cost.error is None or cost.error > 0.01 for cost in result.open_costs)
 
 
+def test_a_run_that_is_stopped_early_does_not_pass_for_known(measured):
+    """Two batches after those that warm up are too few for any line."""
+    seen = []
+
+    class Counting(KnownCosts):
+        def run(self, order):
+            take = order.on_batch
+            object.__setattr__(order, "on_batch", lambda one: (seen.append(one), take(one)))
+            super().run(order)
+
+    result = app.calibrate(
+        "wordcount",
+        Counting(),
+        app.CalibrationOptions(every_s=EVERY_S),
+        stop=lambda: len(seen) >= _batches_of_the_first_run() + 6,
+    )
+    assert ("work", "slow") in {(c.component, c.machine_type) for c in result.open_costs}
+
+
+def _batches_of_the_first_run():
+    """Four to warm up, then from 1,000 on doubled up to 16,000, which takes over 2 s."""
+    return 4 + 5
+
+
 def test_costs_are_those_the_engine_has():
     watch, rng = CostWatch(0.05), np.random.default_rng(0)
     for number in range(50):

@@ -96,5 +96,5 @@ def calibrate(
             chosen.name, warm_up_s=stepped.warm_after_s, spark=chosen.spark, source_format="jsonl"
         )
         measured = measure(str(folder / _SECOND / _TELEMETRY), measuring, say=say)
-    left = () if stepped.is_known else tuple(stepped.open_costs)
-    return CalibrationResult(measured, rows, stepped.batches, seconds, left)
+    stepped.judge()
+    return CalibrationResult(measured, rows, stepped.batches, seconds, tuple(stepped.open_costs))

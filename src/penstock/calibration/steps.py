@@ -99,9 +99,13 @@ class SteppedRun:
         self._costs.add(batch)
         measured = self.batches - _WARM_BATCHES
         if measured % len(LEVELS) == 0:
-            self.open_costs = self._costs.open_costs()
+            self.judge()
             worst = ", ".join(map(str, self.open_costs[:3])) or "every cost is known"
             self.say(f"after {measured} batches: {worst}")
+
+    def judge(self) -> None:
+        """Look at all batches so far, however few they are."""
+        self.open_costs = self._costs.open_costs()
 
     @property
     def is_known(self) -> bool:
