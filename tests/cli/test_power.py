@@ -71,6 +71,16 @@ def test_a_hook_that_hangs_is_ended_with_all_it_started(hooks, run, tmp_path):
     pytest.fail("what the hook started goes on")
 
 
+def test_a_machine_that_the_engine_knows_by_another_name_is_left_alone(hooks, run, tmp_path):
+    """Or it would look as if nothing ran on it."""
+    file = hooks("touch done")
+    file.write_text(file.read_text().replace("  b:", "  host-b:"))
+    code, _, err = run("power", "sleep", "host-b", *STORM)
+    assert code == 1
+    assert 'no machine on this cluster "host-b"' in err
+    assert not (tmp_path / "done").exists()
+
+
 def test_a_program_that_is_not_there_is_said():
     assert run_bounded(["no-such-program"], 1.0).why.startswith("no-such-program cannot be run")
 

@@ -17,7 +17,11 @@ def sleep(machine: str, hooks: str | Path, target: Engine, *, say: Say = silent)
     """Put a machine to sleep on which nothing runs; one that the hook does not reach stays."""
     known = load_hooks(hooks)
     command = _command(known, machine, HookKind.SLEEP)
-    if running := what_runs_on(snapshot(target, say), machine):
+    now = snapshot(target, say)
+    # Under another name it would look as if nothing ran on it.
+    if machine not in now.cluster.machine_index:
+        raise UnknownNameError("machine on this cluster", machine, list(now.cluster.machine_index))
+    if running := what_runs_on(now, machine):
         some = ", ".join(running[:3]) + (f" and {len(running) - 3} more" if running[3:] else "")
         message = (
             f"{some} {'run' if running[1:] else 'runs'} on it; drain it first: penstock plan "

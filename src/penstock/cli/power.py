@@ -32,9 +32,9 @@ def sleep(
 ) -> int:
     """Put a machine to sleep; one with instances on it is refused, one that fails stays in service.
 
-    penstock power sleep host-c --hooks hooks.yaml --storm-yaml conf/storm.yaml
+    penstock power sleep b --hooks hooks.yaml --storm-yaml conf/storm.yaml
 
-    penstock power sleep host-c --hooks hooks.yaml --nimbus storm-master
+    penstock power sleep b --hooks hooks.yaml --nimbus storm-master
     """
     target = engine_options.engine(taken_from, more, nimbus=nimbus, ui=ui, storm_yaml=storm_yaml)
     api.sleep(machine, hooks, target, say=say)
@@ -46,7 +46,7 @@ def sleep(
 def wake(machine: Machine, hooks: HooksPath) -> int:
     """Wake a machine.
 
-    penstock power wake host-c --hooks hooks.yaml
+    penstock power wake b --hooks hooks.yaml
     """
     api.wake(machine, hooks)
     say(f"{machine} was woken")
