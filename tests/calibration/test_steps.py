@@ -1,7 +1,7 @@
 """Stepped loads on an engine whose costs are known: when it stops, and what it has found."""
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -142,6 +142,16 @@ def test_costs_are_those_the_engine_has():
     assert found["work", "fast"].e == pytest.approx(E / 2, rel=0.05)
     # A source that costs a twentieth of a point need not be known.
     assert watch.open_costs() == []
+
+
+def test_little_cpu_is_little_beside_the_others_only():
+    """All of a run that gets a hundredth of the CPU: no component takes a point, and all count."""
+    watch, rng = CostWatch(0.05), np.random.default_rng(0)
+    for number in range(20):
+        seen = batch(number, 12_000 * LEVELS[number % len(LEVELS)], 0.5, rng)
+        starved = tuple(replace(s, cpu_points=s.cpu_points / 100) for s in seen.samples)
+        watch.add(replace(seen, samples=starved))
+    assert ("work", "slow") in {(c.component, c.machine_type) for c in watch.open_costs()}
 
 
 def test_one_load_alone_tells_no_cost():
