@@ -31,14 +31,14 @@ IN_ORDER = ("docs/quick-start.md",)
 SCENES = (
     (r"^penstock store ", "stored"),
     (r"penstock rehearse|history --journal", "rehearsal"),
-    (r"penstock (agent|calibrate)|import machines|--machines telemetry", "machines"),
+    (r"penstock (agent|calibrate)|import machines|--agents telemetry", "machines"),
     (r"run/telemetry", "after_a_run"),
     (r"import flux", "flux"),
     (r"import (storm-yaml|production)", "clicks"),
     (r"--add epyc-2021", "what_if"),
     (r"--minimize|--apart|--max-moves", "terms"),
     (r"(plan|compare) wordcount", "wordcount"),
-    (r"\bstorm|apply |history|-p live", "storm"),
+    (r"\bstorm|apply |history|-p live|penstock power", "storm"),
 )
 #: Exit codes that a command is shown for, by pattern; else 0.
 EXIT_CODES = ((r"--detailed-exitcode", EXIT_CHANGES),)
