@@ -19,7 +19,7 @@ A turn that ends no bin of five minutes costs a few comparisons.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from math import exp, isnan
+from math import exp, isnan, log
 from typing import Any, ClassVar
 
 import numpy as np
@@ -33,11 +33,13 @@ from penstock.control.step_choice import Step, StepPrice, best_step
 #: Time over the target is counted over about a day, beginning with what is allowed for a quarter.
 _REMEMBERED_S = 86_400.0
 #: How far the price of a change may move from what it is set to.
-_CHEAPEST, _DEAREST = 0.5, 4.0
+_CHEAPEST, _DEAREST = 0.25, 8.0
 #: How far a forecast may be above the highest rate so far, and above the newest.
 _ABOVE_HIGHEST, _ABOVE_NOW = 1.15, 1.4
 #: Overload counts once what waits is so much of what may, as a part.
 _WORTH_IT = 0.5
+#: Demand off its forecast by no more standard deviations is no spike, and is confirmed for so long.
+_LIKELY, _LIKELY_FOR_S = 2.5, 20.0
 #: Bins after which enough is known of demand to shrink.
 _KNOWN = 12
 #: A gap this long in the observations is a clock that jumped, or a watcher that was off.
@@ -73,21 +75,17 @@ class PenstockPolicy:
     paper: ClassVar[str] = ""
 
     price_s: float = field(
-        default=15.0,
+        default=9.0,
         metadata={"help": "what a second over the target is worth: all machines for so many"},
     )
     over_target: float = field(
-        default=0.006, metadata={"help": "part of the time that may be over the latency target"}
+        default=0.0065, metadata={"help": "part of the time that may be over the latency target"}
     )
     drain_s: float = field(
         default=60.0, metadata={"help": "seconds in which a backlog is to be drained"}
     )
     confirm_s: float = field(
         default=50.0, metadata={"help": "seconds of overload without a break before it counts"}
-    )
-    least_saving_s: float = field(
-        default=120.0,
-        metadata={"help": "a change that may wait five minutes for less is not made yet"},
     )
     survive: int = field(default=0, metadata={"help": "machines that may be lost at any moment"})
 
@@ -126,7 +124,8 @@ class PenstockPolicy:
             recent = (*recent, (seen.time_s, offered, seen.waiting))
             older = exp(-passed / _REMEMBERED_S)
             # Tuples that wait: what is late because a machine is lost is no reason to change less.
-            is_over = seen.waiting > setting.latency_target_s * offered
+            waited = recent[-2][2] if len(recent) > 1 else 0.0
+            is_over = max(seen.waiting, waited) > setting.latency_target_s * offered
             over_s, judged_s = over_s * older + passed * is_over, judged_s * older + passed
         if seen.time_s < memory.ends_s:
             return replace(
@@ -135,9 +134,10 @@ class PenstockPolicy:
             )  # fmt: skip
         mean = tuples / seconds if seconds >= 0.5 * BIN_S else float("nan")
         forecast, ends_s = memory.forecast, memory.ends_s
+        newest = recent[-1][1] if recent else float('nan')
         while ends_s <= seen.time_s:
             if forecast.bins or not isnan(mean):
-                forecast = forecast.seen(mean)
+                forecast = forecast.seen(mean, newest)
             ends_s += BIN_S
         highest = max(memory.highest, float(forecast.past[-1])) if forecast.bins else 0.0
         return PenstockMemory(
@@ -148,21 +148,23 @@ class PenstockPolicy:
         """Changes are dearer where more time than allowed was over the target."""
         prior_s = _REMEMBERED_S / 8
         share = (memory.over_s + self.over_target * prior_s) / (memory.judged_s + prior_s)
-        return min(_DEAREST, max(_CHEAPEST, share / self.over_target))
+        return min(_DEAREST, max(_CHEAPEST, (share / self.over_target) ** 2))
 
     def _best(
-        self, memory: PenstockMemory, forecast: Forecast, carries: float, now: float,
-        setting: Setting,
-    ) -> Step:  # fmt: skip
+        self, memory: PenstockMemory, carries: float, off: float, setting: Setting,
+        waiting_s: float = 0.0,
+    ) -> Step:
+        """In the bin that has begun, whose rate is off its forecast by so much, a log."""
         price = StepPrice(
             self.price_s * self._dearness(memory), setting.pause_s, setting.latency_target_s,
             self.confirm_s, BIN_S,
         )  # fmt: skip
-        # What was never seen is believed only a little above what was.
-        unseen = max(memory.highest * _ABOVE_HIGHEST, now * _ABOVE_NOW)
-        scenarios = np.minimum(forecast.scenarios(), unseen)
+        path = memory.forecast.path()
         planner = setting.planner
-        return best_step(now, carries, scenarios, price, planner.least_about, planner.bound_per_s)
+        return best_step(
+            carries, path, off, memory.forecast.errors(), price, planner.least_about,
+            planner.bound_per_s, waiting_s,
+        )  # fmt: skip
 
     # -- deciding -----------------------------------------------------------------------------
 
@@ -172,33 +174,40 @@ class PenstockPolicy:
         _, rate, backlog = memory.recent[-1]
         if rate + backlog / self.drain_s <= carries:
             return STAY
-        if seen.time_s - memory.recent[0][0] < self.confirm_s - 1e-6:
+        steady = [r for _, r, _ in memory.recent]
+        off = log(float(np.median(steady)) / float(memory.forecast.path()[0]))
+        likely = off <= _LIKELY * memory.forecast.errors().next_deviation
+        confirm_s = _LIKELY_FOR_S if likely else self.confirm_s
+        latest = [one for one in memory.recent if one[0] >= seen.time_s - confirm_s - 1e-6]
+        if len(latest) < 2 or latest[0][0] > seen.time_s - confirm_s + 1e-6:
             return STAY
-        if min(r + b / self.drain_s for _, r, b in memory.recent) <= carries:
+        if min(r + b / self.drain_s for _, r, b in latest) <= carries:
             return STAY
-        if backlog < _WORTH_IT * setting.latency_target_s * rate:
-            return STAY  # nobody is late yet
         if backlog <= (carries - rate) * BIN_S:
             return STAY  # it drains soon without
+        if not likely and backlog < _WORTH_IT * setting.latency_target_s * rate:
+            return STAY  # nobody is late yet
         # What has been there for all that time, without a spike on top.
-        steady = float(np.median([r for _, r, _ in memory.recent]))
-        step = self._best(memory, memory.forecast.seen(steady), carries, steady, setting)
-        need = max(step.carry_per_s, steady + backlog / self.drain_s)
+        now = float(np.median([r for _, r, _ in latest]))
+        off = log(now / float(memory.forecast.path()[0]))
+        step = self._best(memory, carries, off, setting, backlog / now)
+        need = max(step.carry_per_s, now + backlog / self.drain_s)
+        if step.saves_s <= 0.0:
+            return STAY
         return Proposal(
-            f"demand and backlog were over what the plan carries for {self.confirm_s:g} s",
+            f"demand and backlog were over what the plan carries for {confirm_s:g} s",
             carry_per_s=self._surviving(need, setting),
-            evidence=(("offered", steady), ("backlog", backlog), ("carries", carries)),
+            evidence=(("offered", now), ("backlog", backlog), ("carries", carries)),
         )
 
     def _planned(self, seen: Observation, memory: PenstockMemory, setting: Setting) -> Proposal:
         """At the end of a bin: what the next hours need."""
         carries = setting.carries_per_s(seen.placement)
         _, offered, backlog = memory.recent[-1]
-        now = float(memory.forecast.past[-1])
-        step = self._best(memory, memory.forecast, carries, now, setting)
+        step = self._best(memory, carries, memory.forecast.begun(), setting)
         need = self._surviving(step.carry_per_s, setting)
         evidence = (("offered", offered), ("best", step.carry_per_s), ("carries", carries))
-        if step.saves_s <= self.least_saving_s * self._dearness(memory):
+        if step.saves_s <= 0.0:
             return STAY
         if need > carries:
             return Proposal("demand will pass what the plan carries", need, evidence=evidence)
