@@ -33,7 +33,9 @@ _RESTLESS, _LEAST_RESTLESS = 48, 0.005
 _DEVIATION = 1.4826
 #: A trend is believed less with each bin.
 _DAMPED = 0.85
-_EXPERTS = 6
+#: Bins of the long mean, to which demand may return.
+_LONG = 36
+_EXPERTS = 7
 #: Part of what a bin's first moment is off by that its mean is, before anything is known, and how
 #: many squares that is worth.
 _HINT, _PRIOR_SQUARES = 0.5, 20.0
@@ -42,7 +44,9 @@ _MOST = 400.0
 #: How many values stand for news that last, and for those that pass by.
 _NEWS, _FEW = 48, 3
 #: News before anything is known, in units of restlessness, with heavy tails.
-_PRIOR = np.array([-4.0, -2.0, -1.5, -1.0, -0.75, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 4.0])
+_PRIOR = np.array(
+    [-4.0, -2.0, -1.5, -1.0, -0.75, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 4.0]
+)
 _PRIOR = np.tile(_PRIOR, 4)
 _PRIOR_WEIGHT = 12.0
 #: Errors before anything is known: of a walk, and some that pass by.
@@ -123,7 +127,10 @@ class Forecast:
     # -- learning -----------------------------------------------------------------------------
 
     def seen(self, rate_per_s: float, newest_per_s: float = np.nan) -> Forecast:
-        """With one more bin, and the first rate of the next one. A bin without telemetry repeats the forecast: missing is not zero."""
+        """With one more bin, and the first rate of the next one.
+
+        A bin without telemetry repeats the forecast: missing is not zero.
+        """
         if not np.isfinite(rate_per_s):
             rate_per_s = float(self.path()[0]) if self.bins else 0.0
         rate_per_s = max(rate_per_s, 1e-9)
@@ -181,9 +188,15 @@ class Forecast:
         """The next 48 bins."""
         return _combined(self._ask(), self.error)
 
+    @property
+    def moment_tells(self) -> float:
+        """Part of what a moment is off the forecast by that its bin is: 1 where rates are steady
+        within bins, near 0 where they jitter."""
+        return min(max(self.hint_products / self.hint_squares, 0.0), 1.0)
+
     def begun(self) -> float:
         """What the bin that has begun is off its forecast by, a log, as far as that can be seen."""
-        return self.hint * min(max(self.hint_products / self.hint_squares, 0.0), 1.0)
+        return self.hint * self.moment_tells
 
     def errors(self) -> ForecastErrors:
         """How a path may go wrong from now on: what passes by and what lasts, told apart by how
@@ -213,6 +226,8 @@ class Forecast:
         said[0] = past[-1]
         said[1] = past[-6:].mean()
         said[2] = _trend(past, ahead)
+        if len(past) > 6:
+            said[6] = past[-_LONG:].mean()
         for row, season in ((3, DAY), (4, WEEK)):
             if len(past) >= season + 6:
                 # As it was a season ago, at today's height.

@@ -8,8 +8,9 @@ the plan may change or stay; where it is not, a change follows after a while tha
 the overload is borne. Solved by going backwards from the last bin; cost: bins times errors times
 capacities, some milliseconds.
 
-It is inventory control with a fixed cost of ordering, setups and stochastic demand (Scarf 1960), where
-"stock" may be sold at no price but the setup.
+It is inventory control with a fixed cost of every order, under demand that is correlated in time
+(Scarf 1960; Song and Zipkin, Operations Research 41, 1993, doi:10.1287/opre.41.2.351); what is too
+much may be given back, for the fixed cost.
 """
 
 from __future__ import annotations
@@ -128,7 +129,9 @@ def _of_bin(
     planned = (worth * price.over_s(room) + after).min(axis=2, keepdims=True)
     carried = np.minimum(after, planned)
     # What waits until an overload is acted on is small against the pause: taken at 5 %.
-    surprised = (worth * price.over_s(room, 0.05 * price.confirm_s) + after).min(axis=2, keepdims=True)
+    surprised = (worth * price.over_s(room, 0.05 * price.confirm_s) + after).min(
+        axis=2, keepdims=True
+    )
     borne = worth * price.borne_s(room) + after
     return np.where(room >= 0.0, carried, np.minimum(surprised, borne))
 

@@ -66,7 +66,7 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Floor:
-    """No policy within the limits uses fewer machine-hours; what the schedule nearest to it does."""
+    """No policy within the limits uses fewer machine-hours; and the schedule nearest to it."""
 
     machine_hours: float
     regret: float
@@ -122,7 +122,10 @@ class Clairvoyant:
             level[i - 1] = come_from[i, level[i]]
         changed_at = np.flatnonzero(np.diff(level)) + 1
         every = np.arange(number)
-        over_s = self._overload_s[every, level].sum() + self._change_s[changed_at, level[changed_at]].sum()
+        over_s = (
+            self._overload_s[every, level].sum()
+            + self._change_s[changed_at, level[changed_at]].sum()
+        )
         hours = float(self.machines[level].sum()) * bin_h
         return Schedule(hours, float(over_s), len(changed_at), level)
 
