@@ -54,17 +54,25 @@ class StepPrice:
         by windows, so half of one more.
         """
         late_s = max(0.0, self.pause_s - self.target_s)
-        if not late_s:
-            return np.zeros_like(room)
         drain_s = (late_s + waited_s) / np.maximum(room, 1e-6)
-        whole = late_s + drain_s + 0.5 * self.window_s
+        whole = (late_s + drain_s + 0.5 * self.window_s) * (late_s > 0.0)
         return np.asarray(np.where(room > 0.0, np.minimum(whole, _LONGEST_S), _LONGEST_S))
 
     def borne_s(self, room: FloatMatrix) -> FloatMatrix:
-        """Seconds over the target of a bin that is not carried, and is not acted on."""
+        """Seconds over the target of a bin that is not carried, and is not acted on.
+
+        Half as long again for what is left to drain; a backlog within the target is forgotten.
+        """
         return np.asarray(
             np.maximum(0.0, self.bin_s - self.target_s / np.maximum(-room, 1e-9)) * 1.5
         )
+
+
+    def left_s(self, room: FloatVector, waiting_s: float) -> FloatVector:
+        """Seconds over the target where nothing changes and so much waits."""
+        late_s = max(0.0, waiting_s - self.target_s)
+        drained_s = np.minimum(late_s / np.maximum(room, 1e-9), _LONGEST_S)
+        return np.asarray(drained_s + np.where(room < 0.0, self.borne_s(room), 0.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +100,7 @@ def best_step(
     passing = np.exp(errors.passing)
     rates = path[:, None, None] * np.exp(errors.lasting[:, None] * state)[:, :, None] * passing
     grid = np.geomspace(
-        _BELOW * min(now_per_s, float(path.min())),
+        _BELOW * min(now_per_s, float(path.min()), most_per_s),
         max(_ABOVE * max(now_per_s, float(rates[:, -_ERRORS // 6].max())), carries_per_s),
         _LEVELS,
     )
@@ -110,7 +118,7 @@ def best_step(
     here = _interpolated(state, value, first)
     room = grid / now_per_s - 1.0
     into = worth * price.over_s(room, waiting_s) + here + machines
-    stays = here + machines + worth * np.where(room < 0.0, price.borne_s(room), 0.0)
+    stays = here + machines + worth * price.left_s(room, waiting_s)
     best = int(np.argmin(np.where(grid <= most_per_s, into, np.inf)))
     stay = float(np.interp(carries_per_s, grid, stays))
     return Step(float(grid[best]), (stay - float(into[best])) * price.bin_s / max(usual, 1e-9))
