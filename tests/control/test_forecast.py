@@ -41,7 +41,8 @@ def test_a_cold_start_follows_the_level():
     forecast = fed(np.array([100.0, 100.0]))
     assert forecast.path()[0] == pytest.approx(100.0)
     errors = forecast.errors()
-    assert np.isfinite(errors.lasting).all() and np.isfinite(errors.news).all()
+    assert np.isfinite(errors.lasting).all()
+    assert np.isfinite(errors.news).all()
 
 
 def test_a_bin_without_telemetry_is_not_zero():

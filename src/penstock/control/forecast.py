@@ -1,11 +1,12 @@
-"""The demand of the next hours: level, trend, daily and weekly season, as an interval.
+"""The demand of the next hours: level, trend, daily and weekly season, and how wrong that is.
 
 Demand is cut into bins of five minutes. A few simple forecasters say what each of the next 48 bins
 brings; each is weighted by how well it did lately at that distance (inverse squared error, Bates
 and Granger 1969, doi:10.1057/jors.1969.103), so a season counts only once it has proved itself,
-and a cold start is nothing special. How wrong the forecasts of the last days were, path by path and
-in units of how restless demand was at the time, makes scenarios of what may come: no distribution
-is assumed, and errors that last or pass by do so in the scenarios too.
+and a cold start is nothing special. How wrong forecasts were, by distance and in units of how
+restless demand was at the time, says what may come. What passes by at once is told from what lasts
+by how alike the errors of one forecast are one and two bins apart, as in a process with noise on
+top of it; the shape of the news is that of past ones.
 
 A bin costs some hundred microseconds, whatever the length of the history.
 """
@@ -44,10 +45,11 @@ _MOST = 400.0
 #: How many values stand for news that last, and for those that pass by.
 _NEWS, _FEW = 48, 3
 #: News before anything is known, in units of restlessness, with heavy tails.
-_PRIOR = np.array(
+_FIRST_NEWS = np.array(
     [-4.0, -2.0, -1.5, -1.0, -0.75, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 4.0]
 )
-_PRIOR = np.tile(_PRIOR, 4)
+_PRIOR = np.tile(_FIRST_NEWS, 4)
+#: Bins that what is believed at first counts for.
 _PRIOR_WEIGHT = 12.0
 #: Errors before anything is known: of a walk, and some that pass by.
 _PRIOR_PRODUCT = np.arange(1, AHEAD + 1) - np.arange(3.0)[:, None]

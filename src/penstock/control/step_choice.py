@@ -67,7 +67,6 @@ class StepPrice:
             np.maximum(0.0, self.bin_s - self.target_s / np.maximum(-room, 1e-9)) * 1.5
         )
 
-
     def left_s(self, room: FloatVector, waiting_s: float) -> FloatVector:
         """Seconds over the target where nothing changes and so much waits."""
         late_s = max(0.0, waiting_s - self.target_s)
@@ -141,7 +140,7 @@ def _of_bin(
         axis=2, keepdims=True
     )
     borne = worth * price.borne_s(room) + after
-    return np.where(room >= 0.0, carried, np.minimum(surprised, borne))
+    return np.asarray(np.where(room >= 0.0, carried, np.minimum(surprised, borne)))
 
 
 def _moves(alike: float, state: FloatVector, news: FloatVector) -> FloatMatrix:
@@ -164,4 +163,4 @@ def _interpolated(state: FloatVector, value: FloatMatrix, at: float) -> FloatVec
     at = min(max(at, float(state[0])), float(state[-1]))
     below = int(np.searchsorted(state[1:-1], at, side="right"))
     part = (at - state[below]) / (state[below + 1] - state[below])
-    return (1.0 - part) * value[below] + part * value[below + 1]
+    return np.asarray((1.0 - part) * value[below] + part * value[below + 1])

@@ -191,12 +191,11 @@ class PenstockPolicy:
         # What has been there for all that time, without a spike on top.
         now = _lower_median([r for _, r, _ in latest])
         step = self._best(memory, carries, log(now / forecast_per_s), setting, backlog / now)
-        need = max(step.carry_per_s, now + backlog / self.drain_s)
-        if step.saves_s <= 0.0:
+        if step.saves_s <= 0.0 or step.carry_per_s <= carries:
             return STAY
         return Proposal(
             f"demand and backlog were over what the plan carries for {confirm_s:g} s",
-            carry_per_s=self._surviving(need, setting),
+            carry_per_s=self._surviving(step.carry_per_s, setting),
             evidence=(("offered", now), ("backlog", backlog), ("carries", carries)),
         )
 

@@ -150,13 +150,14 @@ def side_by_side(load: str, seeds: int = 1, days: float | None = None) -> Figure
             ]
         )
     least = floor(load, days)
+    hours = scores(load, PEERS[0], seeds, days)[0].hours
     rows.append(
         [
             "floor, the future known",
-            f"{least.schedule.machine_hours / found[0].hours:.1f}",
+            f"{least.schedule.machine_hours / hours:.1f}",
             f"{100 * least.regret:.1f} %",
             *(["–"] * 5),
-            f"{100 * least.schedule.over_s / 3600.0 / found[0].hours:.2f} %",
+            f"{100 * least.schedule.over_s / 3600.0 / hours:.2f} %",
             f"{least.schedule.changes}",
             *(["–"] * 2),
         ]
