@@ -1,0 +1,289 @@
+"""The search for a proof: boxes of instance counts, refuted or split, the loosest first."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from penstock.evaluate.pattern_bound.fillings import BoxFillings, Fillings, list_fillings
+from penstock.evaluate.pattern_bound.fluid import FluidBox
+from penstock.evaluate.pattern_bound.prices import Programme
+from penstock.evaluate.pattern_bound.relaxed import Box, RelaxedProblem
+from penstock.model.arrays import FloatVector, IntVector
+
+#: A box is refuted only where its machines are worth less than its input by this factor.
+REFUTED = 1.0 - 1e-9
+#: More fillings than this are not listed; a box with more of them is split.
+_MOST_FILLINGS = 3000
+#: Fillings that take about as long to price as all else that is done with a box.
+_FILLINGS_PER_ROUND = 500
+#: Rounds of column generation, and the part of the value at which it ends.
+_ROUNDS, _NEAR = 40, 1e-5
+#: Halvings of the range of scales that a box may still reach.
+_HALVINGS = 5
+#: No split leaves less than this part of a range on either side.
+_LEAST_PART = 0.15
+#: Counts above this are not told apart.
+_MOST_COUNT = 2.0**24
+
+
+class Reason(StrEnum):
+    """Why no plan above a leaf's scale has counts in its box."""
+
+    FILLINGS = "fillings"
+    FLUID = "fluid"
+    #: The same counts with alike components exchanged are in another box.
+    ALIKE = "alike"
+    #: Every way to pack these counts was tried.
+    PACKING = "packing"
+    #: Not refuted: its scale is that of a box around it.
+    OPEN = "open"
+
+
+@dataclass(eq=False)
+class BoxNode:
+    """A box, the scale that no plan in it exceeds, and how that is known."""
+
+    box: Box
+    scale: float
+    reason: Reason = Reason.OPEN
+    #: Prices of input (C,), or of input and instances (2 C,) where machines are points of CPU.
+    prices: FloatVector | None = None
+    fillings: Fillings | None = None
+    #: Component and count at which it was split, with the parts.
+    split: tuple[int, float] | None = None
+    parts: tuple[BoxNode, ...] = ()
+    #: Counts that its best fillings have on average.
+    counts: FloatVector | None = None
+
+
+#: Whether no packing of these counts carries this scale; it may not know.
+Packer = Callable[[IntVector, float], bool]
+
+
+class BoxSearch:
+    """A bound on the scale of every plan, lowered box by box towards a target."""
+
+    def __init__(
+        self, relaxed: RelaxedProblem, bound: float, target: float, packer: Packer | None = None
+    ) -> None:
+        self.relaxed = relaxed
+        #: No box is looked at further once nothing in it can carry more than this.
+        self.target = target
+        #: Work done so far, in boxes with a few hundred fillings.
+        self.rounds = 0.0
+        self.root = BoxNode(relaxed.whole_box(), bound)
+        #: Boxes looked at last whose fillings together may carry more than the target.
+        self.promising: list[BoxNode] = []
+        self._packer = packer
+        self._settled = 0.0
+        self._open: list[tuple[float, int, BoxNode]] = []
+        self._pushed = 0
+        self._push(self.root)
+
+    @property
+    def bound(self) -> float:
+        """No plan carries more."""
+        return max(-self._open[0][0] if self._open else 0.0, self._settled)
+
+    @property
+    def done(self) -> bool:
+        """Whether no box is left that is above the target and can be made smaller."""
+        return not self._open or -self._open[0][0] <= self.target
+
+    def run(self, rounds: float) -> None:
+        """Look at boxes until so much more work is done or nothing is open above the target."""
+        end = self.rounds + rounds
+        while not self.done and self.rounds < end:
+            node = heapq.heappop(self._open)[2]
+            self.rounds += 1.0
+            self._look(node)
+            node.fillings = None
+
+    def _push(self, node: BoxNode) -> None:
+        self._pushed += 1
+        heapq.heappush(self._open, (-node.scale, self._pushed, node))
+
+    def _settle(self, node: BoxNode, reason: Reason, scale: float) -> None:
+        node.reason, node.scale = reason, min(scale, node.scale)
+        self._settled = max(self._settled, node.scale)
+
+    def _split(self, node: BoxNode, component: int, at: float) -> None:
+        node.split = component, at
+        node.parts = tuple(
+            BoxNode(part, node.scale, prices=node.prices, fillings=node.fillings)
+            for part in node.box.split(component, at)
+        )
+        for part in node.parts:
+            self._push(part)
+
+    # -- one box ------------------------------------------------------------------------------
+
+    def _look(self, node: BoxNode) -> None:
+        box, relaxed = node.box, self.relaxed
+        if any(box.least[a] > box.most[b] for a, b in relaxed.alike):
+            self._settle(node, Reason.ALIKE, 0.0)
+            return
+        if node.fillings is not None:
+            node.fillings = node.fillings.within(relaxed, box, self.target)
+        elif np.isfinite(box.most[relaxed.fed]).all():
+            node.fillings = list_fillings(relaxed, box, self.target, _MOST_FILLINGS)
+        if node.fillings is None:
+            self._look_as_fluid(node)
+        else:
+            self._look_at_fillings(node, node.fillings)
+
+    def _look_as_fluid(self, node: BoxNode) -> None:
+        """A box with too many fillings: by CPU alone."""
+        fluid = FluidBox(self.relaxed, node.box, self.target)
+        prices = fluid.prices()
+        if fluid.value(prices) < REFUTED:
+            node.prices = prices
+            self._settle(node, Reason.FLUID, self.target)
+            return
+
+        def value(scale: float) -> float:
+            return FluidBox(self.relaxed, node.box, scale).value(prices)
+
+        node.scale = self._least_refuted(value, node.scale)
+        node.prices = None
+        endless = [c for c in self.relaxed.fed.tolist() if np.isinf(node.box.most[c])]
+        if endless:
+            self._cut_off(node, endless[0])
+            return
+        ratio = np.where(self.relaxed.visits > 0, node.box.most / node.box.least, 0.0)
+        component = int(ratio.argmax())
+        if ratio[component] <= 1.0:
+            self._settle(node, Reason.OPEN, node.scale)
+            return
+        middle = np.floor(np.sqrt(node.box.least[component] * node.box.most[component]))
+        self._split(node, component, float(middle))
+
+    def _cut_off(self, node: BoxNode, component: int) -> None:
+        """Split where all larger counts of a component are refuted by their overheads."""
+        count = 2.0 * float(node.box.least[component])
+        while count <= _MOST_COUNT:
+            above = node.box.split(component, count)[1]
+            fluid = FluidBox(self.relaxed, above, self.target)
+            self.rounds += 1.0
+            if fluid.value(fluid.prices()) < REFUTED:
+                self._split(node, component, count)
+                return
+            count = np.floor(count * 1.4) + 1.0
+        self._settle(node, Reason.OPEN, node.scale)
+
+    def _look_at_fillings(self, node: BoxNode, fillings: Fillings) -> None:
+        self.rounds += len(fillings) / _FILLINGS_PER_ROUND
+        proof = _prove(self.relaxed, fillings, node, self.target)
+        node.prices = proof.prices
+        if proof.value < REFUTED:
+            self._settle(node, Reason.FILLINGS, self.target)
+            return
+
+        def value(scale: float) -> float:
+            priced = BoxFillings(self.relaxed, fillings, node.box, scale)
+            return float(self.relaxed.machines @ priced.best(proof.prices)[0])
+
+        node.scale = self._least_refuted(value, node.scale)
+        node.counts = proof.counts
+        self.promising.append(node)
+        if node.box.is_point:
+            self._pack(node)
+            return
+        component, at = _where_to_split(node.box, proof)
+        self._split(node, component, at)
+
+    def _pack(self, node: BoxNode) -> None:
+        """One count vector whose fillings, in parts of machines, would do."""
+        counts = node.box.least.astype(np.int64)
+        if self._packer is not None and self._packer(counts, self.target):
+            self._settle(node, Reason.PACKING, self.target)
+        else:
+            self._settle(node, Reason.OPEN, node.scale)
+
+    def _least_refuted(self, value: Callable[[float], float], known: float) -> float:
+        """A scale near the least at which the value is below 1, but no more than is known."""
+        below, above = self.target, known
+        for _ in range(_HALVINGS):
+            middle = 0.5 * (below + above)
+            if value(middle) < REFUTED:
+                above = middle
+            else:
+                below = middle
+        return above
+
+
+@dataclass(frozen=True)
+class _Proof:
+    """The best prices found for a box, and the fillings that are worth most at them."""
+
+    value: float
+    prices: FloatVector
+    counts: FloatVector
+    #: What it gains that fillings have instances of unlike size, by component.
+    spread: FloatVector
+
+
+def _prove(
+    relaxed: RelaxedProblem, fillings: Fillings, node: BoxNode, scale: float
+) -> _Proof:
+    """Prices at which the machines of a box are worth as little as can be; input is worth 1."""
+    fed = relaxed.fed
+    priced = BoxFillings(relaxed, fillings, node.box, scale)
+    programme = Programme(relaxed.visits[fed], relaxed.machines)
+    components = len(relaxed.visits)
+    prices = node.prices
+    if prices is None or len(prices) != components:
+        prices = np.where(relaxed.visits > 0, relaxed.e.mean(axis=0), 0.0)
+        prices = np.where(np.isfinite(prices), prices, 1.0)
+    prices = _normed(prices, relaxed.visits)
+    best, best_prices = np.inf, prices
+    inputs: list[FloatVector] = []
+    rows: list[int] = []
+    for _ in range(_ROUNDS):
+        worth, row = priced.best(prices)
+        value = float(relaxed.machines @ worth)
+        if value < best:
+            best, best_prices = value, prices
+        if best < REFUTED:
+            return _Proof(best, best_prices, node.box.least, np.zeros(components))
+        kinds = np.flatnonzero(row >= 0)
+        taken = priced.input_of(row[kinds], prices)
+        programme.add(taken[:, fed], kinds)
+        inputs.extend(taken)
+        rows.extend(row[kinds].tolist())
+        theta, proposed = programme.solve()
+        if best - theta <= _NEAR or theta > 1.0 + _NEAR:
+            break
+        prices = np.zeros(components)
+        prices[fed] = proposed
+        prices = _normed(prices, relaxed.visits)
+    used, machines = programme.in_use()
+    counts = fillings.counts[np.array(rows, dtype=np.int64)[used]]
+    taken = np.array(inputs)[used]
+    total = machines @ counts
+    each = np.divide(machines @ taken, total, out=np.zeros(components), where=total > 0)
+    spread = machines @ np.abs(taken - counts * each) * best_prices
+    return _Proof(best, best_prices, np.maximum(total, 1.0), spread)
+
+
+def _normed(prices: FloatVector, visits: FloatVector) -> FloatVector:
+    total = float(prices @ visits)
+    return prices / total if total > 0 else np.ones(len(prices)) / float(visits.sum())
+
+
+def _where_to_split(box: Box, proof: _Proof) -> tuple[int, float]:
+    """The component that gains most by instances of unlike size, at its average count."""
+    width = box.most - box.least
+    gain = np.where(width > 0, proof.spread, -1.0)
+    if gain.max() <= 1e-12:
+        gain = np.where(width > 0, width / box.most, -1.0)
+    component = int(gain.argmax())
+    least, most = float(box.least[component]), float(box.most[component])
+    margin = np.floor(_LEAST_PART * (most - least))
+    at = float(np.clip(np.floor(proof.counts[component]), least + margin, most - 1.0 - margin))
+    return component, at

@@ -1,0 +1,201 @@
+"""What one machine can hold: whole instances, and the tuples that are worth most with them.
+
+All fillings of a box are listed at the least size of its instances: those of a smaller box are some
+of them. With prices for the tuples of each component, the rest of a machine's points goes to where a
+point is worth most, up to the most that an instance gets (a fractional knapsack, Dantzig 1957).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from penstock.evaluate.pattern_bound.relaxed import SLACK_POINTS, Box, RelaxedProblem
+from penstock.model.arrays import FloatMatrix, FloatVector, IntVector
+
+#: Instances of one component on a machine; stands for "any number" where they cost nothing.
+_ANY = 1e6
+
+
+@dataclass(frozen=True)
+class Fillings:
+    """Instance counts that a machine of a kind can hold, kinds one after the other."""
+
+    #: Shape (rows, C).
+    counts: FloatMatrix
+    #: Kind of each row, and where each kind begins, shapes (rows,) and (K + 1,).
+    kind: IntVector
+    starts: IntVector
+    #: Points that are left for tuples, shape (rows,), and what one tuple/s takes of them.
+    points: FloatVector
+    weight: FloatMatrix
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+    def within(self, relaxed: RelaxedProblem, box: Box, scale: float) -> Fillings:
+        """Those that still fit in a part of the box they were listed for."""
+        least, _ = relaxed.sizes(box)
+        fits = self.weight @ (least * scale) <= self.points + SLACK_POINTS
+        fits &= (self.counts <= box.most).all(axis=1)
+        return self._rows(fits, len(relaxed.kinds))
+
+    def _rows(self, chosen: np.ndarray, kinds: int) -> Fillings:
+        kind = self.kind[chosen]
+        return Fillings(
+            self.counts[chosen],
+            kind,
+            np.searchsorted(kind, np.arange(kinds + 1)).astype(np.int64),
+            self.points[chosen],
+            self.weight[chosen],
+        )
+
+
+def list_fillings(
+    relaxed: RelaxedProblem, box: Box, scale: float, most_rows: int
+) -> Fillings | None:
+    """All fillings of a box at a scale; ``None`` if they are more than so many."""
+    tables: list[FloatMatrix] = []
+    rows = 0
+    for kind in range(len(relaxed.kinds)):
+        table = _counts_on(relaxed, box, scale, kind, most_rows - rows)
+        if table is None:
+            return None
+        tables.append(table)
+        rows += len(table)
+    counts = np.concatenate(tables)
+    kind_of = np.repeat(np.arange(len(tables)), [len(table) for table in tables]).astype(np.int64)
+    more_workers = np.maximum(relaxed.workers_needed(counts) - 1, 0)
+    cost = np.where(counts > 0, relaxed.met[kind_of], 0.0)
+    points = relaxed.points[kind_of] - (counts * cost).sum(axis=1)
+    points -= relaxed.worker[kind_of] * more_workers
+    weight = counts * np.where(counts > 0, relaxed.e[kind_of], 0.0)
+    every = Fillings(counts, kind_of, np.zeros(0, dtype=np.int64), points, weight)
+    fits = _within_limits(relaxed, counts, kind_of, more_workers + 1)
+    return every._rows(fits, len(relaxed.kinds)).within(relaxed, box, scale)
+
+
+def _counts_on(
+    relaxed: RelaxedProblem, box: Box, scale: float, kind: int, most_rows: int
+) -> FloatMatrix | None:
+    """Instance counts that fit a machine by CPU and each resource, component by component."""
+    least, _ = relaxed.sizes(box)
+    components = len(least)
+    e = np.where(relaxed.may_run[kind], relaxed.e[kind], 0.0)
+    points = e * scale * least + relaxed.met[kind]
+    may_run = relaxed.may_run[kind] & (points <= relaxed.threads[kind] + SLACK_POINTS)
+    limited = np.flatnonzero(np.isfinite(relaxed.offered[kind]))
+    needs = np.column_stack([points, relaxed.request[:, limited]])
+    offered = relaxed.offered[kind, limited] - relaxed.worker_needs[kind, limited]
+    room = np.append(relaxed.points[kind], offered)[None] + SLACK_POINTS
+    if (room < 0).any():
+        return np.zeros((1, components))
+    # In a smaller box an instance may get less than here, but never less than this.
+    enough = _enough_instances(relaxed, kind, e * scale * relaxed.least_room(box))
+    limit = np.where(may_run, np.minimum(enough, box.most), 0.0)
+    counts = np.zeros((1, components))
+    for c in range(components):
+        ratio = np.divide(room, needs[c], out=np.full(room.shape, np.inf), where=needs[c] > 0)
+        number = np.minimum(np.floor(ratio.min(axis=1)), limit[c])
+        if (number + 1.0).sum() > most_rows:
+            return None
+        repeats = (number + 1.0).astype(np.int64)
+        row = np.repeat(np.arange(len(counts)), repeats)
+        step = np.arange(len(row)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
+        counts, room = counts[row], room[row] - step[:, None] * needs[c]
+        counts[:, c] = step
+    return counts
+
+
+def _enough_instances(relaxed: RelaxedProblem, kind: int, at_most: FloatVector) -> FloatVector:
+    """More instances of a component than this only cost: so many can use up a machine. (C,)"""
+    thread = np.maximum(relaxed.threads[kind] - relaxed.met[kind], 0.0)
+    each = np.minimum(at_most, thread)
+    whole = np.full(len(each), float(relaxed.points[kind]))
+    enough = np.divide(whole, each, out=np.full(len(each), _ANY), where=each > 1e-12)
+    return np.minimum(np.ceil(enough - 1e-12) + 1.0, _ANY)
+
+
+def _within_limits(
+    relaxed: RelaxedProblem, counts: FloatMatrix, kind: IntVector, workers: IntVector
+) -> np.ndarray:
+    needed = counts @ relaxed.request + relaxed.worker_needs[kind] * workers[:, None]
+    empty = ~counts.any(axis=1)
+    fits = (needed <= relaxed.offered[kind] + SLACK_POINTS).all(axis=1)
+    return np.asarray((fits & (workers <= relaxed.slots[kind])) | empty)
+
+
+class BoxFillings:
+    """The fillings of one box at one scale, ready to be priced."""
+
+    def __init__(
+        self, relaxed: RelaxedProblem, fillings: Fillings, box: Box, scale: float
+    ) -> None:
+        self.relaxed, self.fillings, self.scale = relaxed, fillings, scale
+        self.least, most = relaxed.sizes(box)
+        #: The most input of an instance on each kind, shape (K, C).
+        self.most = _most_on_kinds(relaxed, self.least, most, scale)
+        spread = (self.most - self.least)[fillings.kind]
+        self._more_points = fillings.weight * (spread * scale)
+        self._left = np.maximum(fillings.points - fillings.weight @ (self.least * scale), 0.0)
+        free = fillings.counts * spread * (relaxed.e == 0.0)[fillings.kind]
+        self._free = free if free.any() else None
+
+    def _orders(self, prices: FloatVector) -> tuple[FloatMatrix, IntVector]:
+        """Worth of a point by component, and components by it, the best first; (K, C) each."""
+        cost = self.relaxed.e * self.scale
+        worth = np.divide(
+            np.broadcast_to(prices, cost.shape), cost, out=np.zeros(cost.shape), where=cost > 0
+        )
+        return worth, np.argsort(-worth, axis=1, kind="stable")
+
+    def _taken(self, order: IntVector) -> FloatMatrix:
+        """Points given to each component in that order, shape (rows, C)."""
+        more = np.take_along_axis(self._more_points, order[self.fillings.kind], axis=1)
+        before = np.cumsum(more, axis=1) - more
+        return np.minimum(np.maximum(self._left[:, None] - before, 0.0), more)
+
+    def worth(self, prices: FloatVector) -> FloatVector:
+        """What each filling is worth at most, shape (rows,)."""
+        worth, order = self._orders(prices)
+        in_order = np.take_along_axis(worth, order, axis=1)
+        value = self.fillings.counts @ (prices * self.least)
+        value += (self._taken(order) * in_order[self.fillings.kind]).sum(axis=1)
+        if self._free is not None:
+            value += self._free @ prices
+        return np.asarray(value)
+
+    def best(self, prices: FloatVector) -> tuple[FloatVector, IntVector]:
+        """The worth of the best filling of each kind and its row; -1 where the best is none."""
+        value = self.worth(prices)
+        starts = self.fillings.starts
+        rows = np.full(len(starts) - 1, -1, dtype=np.int64)
+        worth = np.zeros(len(starts) - 1)
+        for kind, (first, end) in enumerate(zip(starts[:-1], starts[1:], strict=True)):
+            if end > first:
+                row = first + int(value[first:end].argmax())
+                rows[kind], worth[kind] = row, max(float(value[row]), 0.0)
+        return worth, rows
+
+    def input_of(self, rows: IntVector, prices: FloatVector) -> FloatMatrix:
+        """Input of each component in these fillings, as parts of the scale, (len(rows), C)."""
+        _, order = self._orders(prices)
+        mine = order[self.fillings.kind]
+        points = np.zeros_like(self._more_points)
+        np.put_along_axis(points, mine, self._taken(order), axis=1)
+        cost = (self.relaxed.e * self.scale)[self.fillings.kind[rows]]
+        more = np.divide(points[rows], cost, out=np.zeros(cost.shape), where=cost > 0)
+        more = np.where(np.isfinite(more), more, 0.0)
+        if self._free is not None:
+            more += self._free[rows]
+        return np.asarray(self.fillings.counts[rows] * self.least + more)
+
+
+def _most_on_kinds(
+    relaxed: RelaxedProblem, least: FloatVector, most: FloatVector, scale: float
+) -> FloatMatrix:
+    cost = relaxed.e * scale
+    thread = np.maximum(relaxed.threads - relaxed.met + SLACK_POINTS, 0.0)
+    allowed = np.divide(thread, cost, out=np.full(cost.shape, np.inf), where=cost > 0)
+    return np.asarray(np.maximum(np.minimum(allowed, most), least))
