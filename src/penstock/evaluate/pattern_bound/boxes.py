@@ -6,27 +6,31 @@ import heapq
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import pairwise
 
 import numpy as np
 
 from penstock.evaluate.pattern_bound.fillings import BoxFillings, Fillings, list_fillings
 from penstock.evaluate.pattern_bound.fluid import FluidBox
+from penstock.evaluate.pattern_bound.packing import pack_counts, packing_effort
 from penstock.evaluate.pattern_bound.prices import Programme
 from penstock.evaluate.pattern_bound.relaxed import Box, RelaxedProblem
-from penstock.model.arrays import FloatVector, IntVector
+from penstock.model.arrays import FloatVector, IntMatrix
 
 #: A box is refuted only where its machines are worth less than its input by this factor.
-REFUTED = 1.0 - 1e-9
+REFUTED = 1.0 - 1e-11
 #: More fillings than this are not listed; a box with more of them is split.
 _MOST_FILLINGS = 3000
 #: Fillings that take about as long to price as all else that is done with a box.
 _FILLINGS_PER_ROUND = 500
 #: Rounds of column generation, and the part of the value at which it ends.
-_ROUNDS, _NEAR = 40, 1e-5
+_ROUNDS, _NEAR = 40, 1e-9
 #: Halvings of the range of scales that a box may still reach.
-_HALVINGS = 5
+_HALVINGS, _HALVINGS_OF_A_POINT = 5, 25
 #: No split leaves less than this part of a range on either side.
 _LEAST_PART = 0.15
+#: Packings that take more work than this are not tried, and how much makes a round.
+_MOST_PACKING, _PACKING_PER_ROUND = 1e6, 2e3
 #: Counts above this are not told apart.
 _MOST_COUNT = 2.0**24
 
@@ -54,23 +58,21 @@ class BoxNode:
     #: Prices of input (C,), or of input and instances (2 C,) where machines are points of CPU.
     prices: FloatVector | None = None
     fillings: Fillings | None = None
+    #: What its machines are worth at the target, over all input.
+    value: float = 0.0
     #: Component and count at which it was split, with the parts.
     split: tuple[int, float] | None = None
     parts: tuple[BoxNode, ...] = ()
     #: Counts that its best fillings have on average.
     counts: FloatVector | None = None
-
-
-#: Whether no packing of these counts carries this scale; it may not know.
-Packer = Callable[[IntVector, float], bool]
+    #: The target at which a way to pack its only counts was found.
+    packed_at: float = 0.0
 
 
 class BoxSearch:
     """A bound on the scale of every plan, lowered box by box towards a target."""
 
-    def __init__(
-        self, relaxed: RelaxedProblem, bound: float, target: float, packer: Packer | None = None
-    ) -> None:
+    def __init__(self, relaxed: RelaxedProblem, bound: float, target: float) -> None:
         self.relaxed = relaxed
         #: No box is looked at further once nothing in it can carry more than this.
         self.target = target
@@ -79,7 +81,10 @@ class BoxSearch:
         self.root = BoxNode(relaxed.whole_box(), bound)
         #: Boxes looked at last whose fillings together may carry more than the target.
         self.promising: list[BoxNode] = []
-        self._packer = packer
+        #: Instances for the machines of every kind, one after the other, that carry the target.
+        self.packings: list[IntMatrix] = []
+        #: Whether the fillings of some box were few enough to be listed.
+        self.lists_fillings = False
         self._settled = 0.0
         self._open: list[tuple[float, int, BoxNode]] = []
         self._pushed = 0
@@ -96,13 +101,36 @@ class BoxSearch:
         return not self._open or -self._open[0][0] <= self.target
 
     def run(self, rounds: float) -> None:
-        """Look at boxes until so much more work is done or nothing is open above the target."""
+        """Look at boxes until so much more work is done or nothing is open above the target.
+
+        It also ends where counts could be packed: the target is to be raised to what they carry.
+        """
         end = self.rounds + rounds
-        while not self.done and self.rounds < end:
+        self.promising, self.packings = [], []
+        while not self.done and self.rounds < end and not self.packings:
             node = heapq.heappop(self._open)[2]
-            self.rounds += 1.0
             self._look(node)
-            node.fillings = None
+            self._push_parts(node)
+
+    def dive(self) -> None:
+        """From the loosest box down, always into the part whose machines are worth more.
+
+        Where it ends, the counts are near those of a plan, if there is a better one.
+        """
+        self.promising, self.packings = [], []
+        if self.done:
+            return
+        node = heapq.heappop(self._open)[2]
+        self._look(node)
+        while node.parts:
+            for part in node.parts:
+                self._look(part)
+            worse, node = sorted(node.parts, key=lambda part: part.value)
+            self._push_parts(worse)
+
+    def _push_parts(self, node: BoxNode) -> None:
+        for part in node.parts:
+            self._push(part)
 
     def _push(self, node: BoxNode) -> None:
         self._pushed += 1
@@ -118,13 +146,12 @@ class BoxSearch:
             BoxNode(part, node.scale, prices=node.prices, fillings=node.fillings)
             for part in node.box.split(component, at)
         )
-        for part in node.parts:
-            self._push(part)
 
     # -- one box ------------------------------------------------------------------------------
 
     def _look(self, node: BoxNode) -> None:
         box, relaxed = node.box, self.relaxed
+        self.rounds += 1.0
         if any(box.least[a] > box.most[b] for a, b in relaxed.alike):
             self._settle(node, Reason.ALIKE, 0.0)
             return
@@ -136,12 +163,14 @@ class BoxSearch:
             self._look_as_fluid(node)
         else:
             self._look_at_fillings(node, node.fillings)
+        node.fillings = None
 
     def _look_as_fluid(self, node: BoxNode) -> None:
         """A box with too many fillings: by CPU alone."""
         fluid = FluidBox(self.relaxed, node.box, self.target)
         prices = fluid.prices()
-        if fluid.value(prices) < REFUTED:
+        node.value = fluid.value(prices)
+        if node.value < REFUTED:
             node.prices = prices
             self._settle(node, Reason.FLUID, self.target)
             return
@@ -177,9 +206,10 @@ class BoxSearch:
         self._settle(node, Reason.OPEN, node.scale)
 
     def _look_at_fillings(self, node: BoxNode, fillings: Fillings) -> None:
+        self.lists_fillings = True
         self.rounds += len(fillings) / _FILLINGS_PER_ROUND
         proof = _prove(self.relaxed, fillings, node, self.target)
-        node.prices = proof.prices
+        node.prices, node.value = proof.prices, proof.value
         if proof.value < REFUTED:
             self._settle(node, Reason.FILLINGS, self.target)
             return
@@ -188,27 +218,44 @@ class BoxSearch:
             priced = BoxFillings(self.relaxed, fillings, node.box, scale)
             return float(self.relaxed.machines @ priced.best(proof.prices)[0])
 
-        node.scale = self._least_refuted(value, node.scale)
+        halvings = _HALVINGS_OF_A_POINT if node.box.is_point else _HALVINGS
+        node.scale = self._least_refuted(value, node.scale, halvings)
         node.counts = proof.counts
         self.promising.append(node)
         if node.box.is_point:
-            self._pack(node)
+            self._pack(node, fillings)
             return
         component, at = _where_to_split(node.box, proof)
         self._split(node, component, at)
 
-    def _pack(self, node: BoxNode) -> None:
+    def _pack(self, node: BoxNode, fillings: Fillings) -> None:
         """One count vector whose fillings, in parts of machines, would do."""
         counts = node.box.least.astype(np.int64)
-        if self._packer is not None and self._packer(counts, self.target):
-            self._settle(node, Reason.PACKING, self.target)
-        else:
+        machines = self.relaxed.machines.astype(np.int64)
+        effort = packing_effort(len(fillings), counts, float(machines.sum()))
+        too_much = effort > _MOST_PACKING or bool((self.relaxed.visits == 0).any())
+        if too_much or node.packed_at == self.target:
             self._settle(node, Reason.OPEN, node.scale)
+            return
+        self.rounds += effort / _PACKING_PER_ROUND
+        whole = fillings.counts.astype(np.int64)
+        starts = fillings.starts
+        by_kind = [whole[a:b] for a, b in pairwise(starts.tolist())]
+        table = pack_counts(by_kind, counts, machines)
+        if table is None:
+            self._settle(node, Reason.PACKING, self.target)
+            return
+        # Looked at once more when the target has risen to what this carries.
+        self.packings.append(np.stack(table))
+        node.packed_at = self.target
+        self._push(node)
 
-    def _least_refuted(self, value: Callable[[float], float], known: float) -> float:
+    def _least_refuted(
+        self, value: Callable[[float], float], known: float, halvings: int = _HALVINGS
+    ) -> float:
         """A scale near the least at which the value is below 1, but no more than is known."""
         below, above = self.target, known
-        for _ in range(_HALVINGS):
+        for _ in range(halvings):
             middle = 0.5 * (below + above)
             if value(middle) < REFUTED:
                 above = middle
@@ -228,9 +275,7 @@ class _Proof:
     spread: FloatVector
 
 
-def _prove(
-    relaxed: RelaxedProblem, fillings: Fillings, node: BoxNode, scale: float
-) -> _Proof:
+def _prove(relaxed: RelaxedProblem, fillings: Fillings, node: BoxNode, scale: float) -> _Proof:
     """Prices at which the machines of a box are worth as little as can be; input is worth 1."""
     fed = relaxed.fed
     priced = BoxFillings(relaxed, fillings, node.box, scale)

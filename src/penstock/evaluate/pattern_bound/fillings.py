@@ -1,17 +1,24 @@
 """What one machine can hold: whole instances, and the tuples that are worth most with them.
 
-All fillings of a box are listed at the least size of its instances: those of a smaller box are some
-of them. With prices for the tuples of each component, the rest of a machine's points goes to where a
-point is worth most, up to the most that an instance gets (a fractional knapsack, Dantzig 1957).
+All fillings of a box are listed at the least size of its instances: those of a smaller box are
+some of them. With prices for the tuples of each component, the rest of a machine's points goes to
+where a point is worth most, up to the most that an instance gets (a fractional knapsack, Dantzig
+1957).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
-from penstock.evaluate.pattern_bound.relaxed import SLACK_POINTS, Box, RelaxedProblem
+from penstock.evaluate.pattern_bound.relaxed import (
+    SLACK_POINTS,
+    SLACK_RESOURCES,
+    Box,
+    RelaxedProblem,
+)
 from penstock.model.arrays import FloatMatrix, FloatVector, IntVector
 
 #: Instances of one component on a machine; stands for "any number" where they cost nothing.
@@ -88,7 +95,7 @@ def _counts_on(
     limited = np.flatnonzero(np.isfinite(relaxed.offered[kind]))
     needs = np.column_stack([points, relaxed.request[:, limited]])
     offered = relaxed.offered[kind, limited] - relaxed.worker_needs[kind, limited]
-    room = np.append(relaxed.points[kind], offered)[None] + SLACK_POINTS
+    room = np.append(relaxed.points[kind] + SLACK_POINTS, offered + SLACK_RESOURCES)[None]
     if (room < 0).any():
         return np.zeros((1, components))
     # In a smaller box an instance may get less than here, but never less than this.
@@ -122,16 +129,14 @@ def _within_limits(
 ) -> np.ndarray:
     needed = counts @ relaxed.request + relaxed.worker_needs[kind] * workers[:, None]
     empty = ~counts.any(axis=1)
-    fits = (needed <= relaxed.offered[kind] + SLACK_POINTS).all(axis=1)
+    fits = (needed <= relaxed.offered[kind] + SLACK_RESOURCES).all(axis=1)
     return np.asarray((fits & (workers <= relaxed.slots[kind])) | empty)
 
 
 class BoxFillings:
     """The fillings of one box at one scale, ready to be priced."""
 
-    def __init__(
-        self, relaxed: RelaxedProblem, fillings: Fillings, box: Box, scale: float
-    ) -> None:
+    def __init__(self, relaxed: RelaxedProblem, fillings: Fillings, box: Box, scale: float) -> None:
         self.relaxed, self.fillings, self.scale = relaxed, fillings, scale
         self.least, most = relaxed.sizes(box)
         #: The most input of an instance on each kind, shape (K, C).
@@ -172,7 +177,7 @@ class BoxFillings:
         starts = self.fillings.starts
         rows = np.full(len(starts) - 1, -1, dtype=np.int64)
         worth = np.zeros(len(starts) - 1)
-        for kind, (first, end) in enumerate(zip(starts[:-1], starts[1:], strict=True)):
+        for kind, (first, end) in enumerate(pairwise(starts.tolist())):
             if end > first:
                 row = first + int(value[first:end].argmax())
                 rows[kind], worth[kind] = row, max(float(value[row]), 0.0)

@@ -12,8 +12,8 @@ import numpy as np
 from penstock.model.arrays import FloatMatrix, FloatVector, IntVector
 
 #: Input is asked for this unevenly much more, against endless degenerate steps.
-_PERTURBED = 1e-7
-_TOLERANCE = 1e-9
+_PERTURBED = 1e-10
+_TOLERANCE = 1e-11
 _MOST_STEPS = 400
 _ROOM = 64
 

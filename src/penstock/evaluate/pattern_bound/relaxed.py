@@ -10,8 +10,9 @@ import numpy as np
 from penstock.model.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
 from penstock.model.problem import UNLIMITED, Problem
 
-#: Rounding must not rule out what the cost model lets pass.
-SLACK_POINTS = 1e-8
+#: Rounding must not rule out what the cost model lets pass: CPU, and resources that are placed.
+SLACK_POINTS = 1e-10
+SLACK_RESOURCES = 1e-8
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,10 @@ class RelaxedProblem:
     @cached_property
     def may_run(self) -> np.ndarray:
         """Whether one instance fits a machine by everything but its tuples, shape (K, C)."""
-        alone = self.request[None] + self.worker_needs[:, None] <= self.offered[:, None] + 1e-9
+        alone = (
+            self.request[None] + self.worker_needs[:, None]
+            <= self.offered[:, None] + SLACK_RESOURCES
+        )
         fits = np.isfinite(self.e) & alone.all(axis=2)
         fits &= self.met <= np.minimum(self.threads, self.points[:, None]) + SLACK_POINTS
         return np.asarray(fits & (self.visits > 0))
