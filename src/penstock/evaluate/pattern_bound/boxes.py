@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
@@ -25,8 +24,8 @@ _MOST_FILLINGS = 3000
 _FILLINGS_PER_ROUND = 500
 #: Rounds of column generation, and the part of the value at which it ends.
 _ROUNDS, _NEAR = 40, 1e-9
-#: Halvings of the range of scales that a box may still reach.
-_HALVINGS, _HALVINGS_OF_A_POINT = 5, 25
+#: Halvings of the range of scales that counts may still carry.
+_HALVINGS = 25
 #: No split leaves less than this part of a range on either side.
 _LEAST_PART = 0.15
 #: Packings that take more work than this are not tried, and how much makes a round.
@@ -44,7 +43,7 @@ class Reason(StrEnum):
     ALIKE = "alike"
     #: Every way to pack these counts was tried.
     PACKING = "packing"
-    #: Not refuted: its scale is that of a box around it.
+    #: Not refuted by itself: its scale is that of a box around it.
     OPEN = "open"
 
 
@@ -55,7 +54,10 @@ class BoxNode:
     box: Box
     scale: float
     reason: Reason = Reason.OPEN
-    #: Prices of input (C,), or of input and instances (2 C,) where machines are points of CPU.
+    #: Prices that refute its scale: of input (C,), or of input and instances (2 C,) where machines
+    #: are points of CPU.
+    proof: FloatVector | None = None
+    #: Prices to begin with.
     prices: FloatVector | None = None
     fillings: Fillings | None = None
     #: What its machines are worth at the target, over all input.
@@ -70,7 +72,10 @@ class BoxNode:
 
 
 class BoxSearch:
-    """A bound on the scale of every plan, lowered box by box towards a target."""
+    """A bound on the scale of every plan, lowered box by box to a target.
+
+    The target may be lowered when no box is above it: those refuted there are looked at again.
+    """
 
     def __init__(self, relaxed: RelaxedProblem, bound: float, target: float) -> None:
         self.relaxed = relaxed
@@ -86,7 +91,7 @@ class BoxSearch:
         #: Whether the fillings of some box were few enough to be listed.
         self.lists_fillings = False
         self._settled = 0.0
-        self._open: list[tuple[float, int, BoxNode]] = []
+        self._open: list[tuple[float, float, int, BoxNode]] = []
         self._pushed = 0
         self._push(self.root)
 
@@ -108,7 +113,7 @@ class BoxSearch:
         end = self.rounds + rounds
         self.promising, self.packings = [], []
         while not self.done and self.rounds < end and not self.packings:
-            node = heapq.heappop(self._open)[2]
+            node = heapq.heappop(self._open)[3]
             self._look(node)
             self._push_parts(node)
 
@@ -120,7 +125,7 @@ class BoxSearch:
         self.promising, self.packings = [], []
         if self.done:
             return
-        node = heapq.heappop(self._open)[2]
+        node = heapq.heappop(self._open)[3]
         self._look(node)
         while node.parts:
             for part in node.parts:
@@ -134,10 +139,15 @@ class BoxSearch:
 
     def _push(self, node: BoxNode) -> None:
         self._pushed += 1
-        heapq.heappush(self._open, (-node.scale, self._pushed, node))
+        heapq.heappush(self._open, (-node.scale, -node.value, self._pushed, node))
 
-    def _settle(self, node: BoxNode, reason: Reason, scale: float) -> None:
-        node.reason, node.scale = reason, min(scale, node.scale)
+    def _refute(self, node: BoxNode, reason: Reason, proof: FloatVector | None = None) -> None:
+        """Nothing in the box carries the target; below it, it may be looked at again."""
+        node.reason, node.scale, node.proof = reason, self.target, proof
+        self._push(node)
+
+    def _give_up(self, node: BoxNode) -> None:
+        """The box can neither be refuted nor split."""
         self._settled = max(self._settled, node.scale)
 
     def _split(self, node: BoxNode, component: int, at: float) -> None:
@@ -153,9 +163,9 @@ class BoxSearch:
         box, relaxed = node.box, self.relaxed
         self.rounds += 1.0
         if any(box.least[a] > box.most[b] for a, b in relaxed.alike):
-            self._settle(node, Reason.ALIKE, 0.0)
+            node.reason, node.scale = Reason.ALIKE, 0.0
             return
-        if node.fillings is not None:
+        if node.fillings is not None and node.fillings.scale <= self.target:
             node.fillings = node.fillings.within(relaxed, box, self.target)
         elif np.isfinite(box.most[relaxed.fed]).all():
             node.fillings = list_fillings(relaxed, box, self.target, _MOST_FILLINGS)
@@ -171,15 +181,8 @@ class BoxSearch:
         prices = fluid.prices()
         node.value = fluid.value(prices)
         if node.value < REFUTED:
-            node.prices = prices
-            self._settle(node, Reason.FLUID, self.target)
+            self._refute(node, Reason.FLUID, prices)
             return
-
-        def value(scale: float) -> float:
-            return FluidBox(self.relaxed, node.box, scale).value(prices)
-
-        node.scale = self._least_refuted(value, node.scale)
-        node.prices = None
         endless = [c for c in self.relaxed.fed.tolist() if np.isinf(node.box.most[c])]
         if endless:
             self._cut_off(node, endless[0])
@@ -187,7 +190,7 @@ class BoxSearch:
         ratio = np.where(self.relaxed.visits > 0, node.box.most / node.box.least, 0.0)
         component = int(ratio.argmax())
         if ratio[component] <= 1.0:
-            self._settle(node, Reason.OPEN, node.scale)
+            self._give_up(node)
             return
         middle = np.floor(np.sqrt(node.box.least[component] * node.box.most[component]))
         self._split(node, component, float(middle))
@@ -203,7 +206,7 @@ class BoxSearch:
                 self._split(node, component, count)
                 return
             count = np.floor(count * 1.4) + 1.0
-        self._settle(node, Reason.OPEN, node.scale)
+        self._give_up(node)
 
     def _look_at_fillings(self, node: BoxNode, fillings: Fillings) -> None:
         self.lists_fillings = True
@@ -211,15 +214,8 @@ class BoxSearch:
         proof = _prove(self.relaxed, fillings, node, self.target)
         node.prices, node.value = proof.prices, proof.value
         if proof.value < REFUTED:
-            self._settle(node, Reason.FILLINGS, self.target)
+            self._refute(node, Reason.FILLINGS, proof.prices)
             return
-
-        def value(scale: float) -> float:
-            priced = BoxFillings(self.relaxed, fillings, node.box, scale)
-            return float(self.relaxed.machines @ priced.best(proof.prices)[0])
-
-        halvings = _HALVINGS_OF_A_POINT if node.box.is_point else _HALVINGS
-        node.scale = self._least_refuted(value, node.scale, halvings)
         node.counts = proof.counts
         self.promising.append(node)
         if node.box.is_point:
@@ -235,33 +231,32 @@ class BoxSearch:
         effort = packing_effort(len(fillings), counts, float(machines.sum()))
         too_much = effort > _MOST_PACKING or bool((self.relaxed.visits == 0).any())
         if too_much or node.packed_at == self.target:
-            self._settle(node, Reason.OPEN, node.scale)
+            self._narrow(node, fillings)
             return
         self.rounds += effort / _PACKING_PER_ROUND
         whole = fillings.counts.astype(np.int64)
-        starts = fillings.starts
-        by_kind = [whole[a:b] for a, b in pairwise(starts.tolist())]
+        by_kind = [whole[a:b] for a, b in pairwise(fillings.starts.tolist())]
         table = pack_counts(by_kind, counts, machines)
         if table is None:
-            self._settle(node, Reason.PACKING, self.target)
+            self._refute(node, Reason.PACKING)
             return
         # Looked at once more when the target has risen to what this carries.
         self.packings.append(np.stack(table))
         node.packed_at = self.target
         self._push(node)
 
-    def _least_refuted(
-        self, value: Callable[[float], float], known: float, halvings: int = _HALVINGS
-    ) -> float:
-        """A scale near the least at which the value is below 1, but no more than is known."""
-        below, above = self.target, known
-        for _ in range(halvings):
+    def _narrow(self, node: BoxNode, fillings: Fillings) -> None:
+        """Counts that are not refuted and not packed: the least scale that prices do refute."""
+        below, above = self.target, node.scale
+        for _ in range(_HALVINGS):
             middle = 0.5 * (below + above)
-            if value(middle) < REFUTED:
-                above = middle
+            proof = _prove(self.relaxed, fillings, node, middle)
+            if proof.value < REFUTED:
+                above, node.proof, node.reason = middle, proof.prices, Reason.FILLINGS
             else:
                 below = middle
-        return above
+        node.scale = above
+        self._give_up(node)
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,8 @@ class Fillings:
     #: Points that are left for tuples, shape (rows,), and what one tuple/s takes of them.
     points: FloatVector
     weight: FloatMatrix
+    #: They are all there are at this scale, and at larger ones.
+    scale: float
 
     def __len__(self) -> int:
         return len(self.kind)
@@ -56,6 +58,7 @@ class Fillings:
             np.searchsorted(kind, np.arange(kinds + 1)).astype(np.int64),
             self.points[chosen],
             self.weight[chosen],
+            self.scale,
         )
 
 
@@ -78,7 +81,7 @@ def list_fillings(
     points = relaxed.points[kind_of] - (counts * cost).sum(axis=1)
     points -= relaxed.worker[kind_of] * more_workers
     weight = counts * np.where(counts > 0, relaxed.e[kind_of], 0.0)
-    every = Fillings(counts, kind_of, np.zeros(0, dtype=np.int64), points, weight)
+    every = Fillings(counts, kind_of, np.zeros(0, dtype=np.int64), points, weight, scale)
     fits = _within_limits(relaxed, counts, kind_of, more_workers + 1)
     return every._rows(fits, len(relaxed.kinds)).within(relaxed, box, scale)
 

@@ -22,6 +22,9 @@ from penstock.schedulers.penstock.sizes import SizeSearch
 KIND = "whole instances on every machine, for all instance counts"
 #: Nothing nearer to the bound than this is worth proving.
 _EQUAL = 5e-10
+#: Each target is by this much nearer to the best plan, the more so where the last one was easy:
+#: reached in less than this part of the rounds.
+_STEP_DOWN, _LARGE_STEP_DOWN, _EASY = 0.65, 0.35, 0.03
 #: Rounds between looks for better plans, and counts tried then.
 _STEP, _TRIED = 100.0, 8
 #: Rounds after which it ends where machines hold so much that no box has had its fillings listed.
@@ -42,19 +45,38 @@ class ProofSearch:
         """``offer`` takes a plan and says what the best one carries now."""
         self.aggregate, self.sizes, self._offer = aggregate, sizes, offer
         self._scale = scale
-        self.boxes = BoxSearch(RelaxedProblem.of(aggregate.problem), bound, self._target)
+        #: How far above the best plan the target is.
+        self._margin = max(bound / scale - 1.0, 0.0) if scale > 0 else np.inf
+        self.boxes = BoxSearch(RelaxedProblem.of(aggregate.problem), bound, bound)
         self._tried: set[tuple[float, ...]] = set()
-
-    @property
-    def _target(self) -> float:
-        return self._scale * (1.0 + _EQUAL)
 
     @property
     def bound(self) -> float:
         """No plan that divides evenly what can be divided evenly carries more."""
-        return max(self.boxes.bound, self._target)
+        return max(self.boxes.bound, self._scale * (1.0 + _EQUAL))
+
+    @property
+    def _is_met(self) -> bool:
+        return self.boxes.bound <= self._scale * (1.0 + _EQUAL)
 
     def run(self, rounds: float, budget: Budget) -> None:
+        """Prove, in steps from the bound known before to the best plan."""
+        step = _STEP_DOWN
+        while np.isfinite(self._margin) and not self._is_met:
+            before = self.boxes.rounds
+            self._margin = max(_EQUAL, self._margin * step)
+            self._aim()
+            self._reach_target(rounds, budget)
+            ended = not self.boxes.done or self._margin <= _EQUAL
+            if ended or self.boxes.rounds >= rounds or budget.spent(int(self.boxes.rounds)):
+                return
+            easy = self.boxes.rounds - before < _EASY * rounds
+            step = _LARGE_STEP_DOWN if easy else _STEP_DOWN
+
+    def _aim(self) -> None:
+        self.boxes.target = self._scale * (1.0 + self._margin)
+
+    def _reach_target(self, rounds: float, budget: Budget) -> None:
         boxes = self.boxes
         while not boxes.done and boxes.rounds < rounds and not budget.spent(int(boxes.rounds)):
             boxes.run(min(_STEP, rounds - boxes.rounds))
@@ -70,14 +92,13 @@ class ProofSearch:
         for table in self.boxes.packings:
             self._scale = self._offer(_groups(self.aggregate, table))
         self._try(self.boxes.promising)
-        self.boxes.target = self._target
+        self._aim()
 
     def _try(self, promising: list[BoxNode]) -> None:
         """Plans with the average counts of the smallest boxes that are not refuted."""
         if self.sizes is None:
             return
-        open_ = [node for node in promising if node.scale > self._target]
-        smallest = sorted(open_, key=lambda n: float((n.box.most / n.box.least).max()))
+        smallest = sorted(promising, key=lambda n: float((n.box.most / n.box.least).max()))
         before = self.sizes.scale
         for node in smallest[:_TRIED]:
             assert node.counts is not None
