@@ -31,8 +31,8 @@ class FluidBox:
         #: Points of an instance at either end of its range; infinite where it may not run.
         points = cost * self.sizes + relaxed.met
         self.points: FloatMatrix = np.where(fits, points, np.inf)
-        #: Instances that cost nothing have no price.
-        self.counted = np.isfinite(box.least) & (self.points > _NOTHING).all(axis=(0, 1))
+        #: Instances that cost nothing have no price, nor have those that get no input.
+        self.counted = (relaxed.visits > 0) & (self.points > _NOTHING).all(axis=(0, 1))
         self.wanted = np.concatenate([relaxed.visits, np.where(self.counted, box.least, 0.0)])
 
     def value(self, prices: FloatVector) -> float:

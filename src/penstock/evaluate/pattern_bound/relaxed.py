@@ -111,13 +111,13 @@ class RelaxedProblem:
         return np.asarray(fits & (self.visits > 0))
 
     def whole_box(self) -> Box:
-        """All count vectors there are."""
+        """All count vectors there are; what gets no input counts as one instance."""
         limits = self.problem.most_instances
         most = np.where(limits == UNLIMITED, np.inf, limits.astype(np.float64))
         if self.problem.given_counts is not None:
             given = np.array(self.problem.given_counts, dtype=np.float64)
             return Box(given, given)
-        return Box(np.ones(len(most)), most)
+        return Box(np.ones(len(most)), np.where(self.visits > 0, most, 1.0))
 
     def sizes(self, box: Box) -> tuple[FloatVector, FloatVector]:
         """The least and the most input of an instance, as a part of the scale, shape (C,)."""
