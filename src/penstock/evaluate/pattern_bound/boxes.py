@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
-from enum import StrEnum
 from itertools import pairwise
 
 import numpy as np
@@ -15,6 +14,7 @@ from penstock.evaluate.pattern_bound.packing import pack_counts, packing_effort
 from penstock.evaluate.pattern_bound.prices import Programme
 from penstock.evaluate.pattern_bound.relaxed import Box, RelaxedProblem
 from penstock.model.arrays import FloatVector, IntMatrix
+from penstock.model.certificate import Refutation
 
 #: A box is refuted only where its machines are worth less than its input by this factor.
 REFUTED = 1.0 - 1e-11
@@ -34,28 +34,16 @@ _MOST_PACKING, _PACKING_PER_ROUND = 1e6, 2e3
 _MOST_COUNT = 2.0**24
 
 
-class Reason(StrEnum):
-    """Why no plan above a leaf's scale has counts in its box."""
-
-    FILLINGS = "fillings"
-    FLUID = "fluid"
-    #: The same counts with alike components exchanged are in another box.
-    ALIKE = "alike"
-    #: Every way to pack these counts was tried.
-    PACKING = "packing"
-    #: Not refuted by itself: its scale is that of a box around it.
-    OPEN = "open"
-
-
 @dataclass(eq=False)
 class BoxNode:
     """A box, the scale that no plan in it exceeds, and how that is known."""
 
     box: Box
     scale: float
-    reason: Reason = Reason.OPEN
-    #: Prices that refute its scale: of input (C,), or of input and instances (2 C,) where machines
-    #: are points of CPU.
+    refutation: Refutation | None = None
+    #: The least scale that was refuted for it, if any was, and the prices that do it: of input,
+    #: shape (C,), or of input and instances, (2 C,), where machines are points of CPU.
+    refuted_at: float = np.inf
     proof: FloatVector | None = None
     #: Prices to begin with.
     prices: FloatVector | None = None
@@ -141,9 +129,12 @@ class BoxSearch:
         self._pushed += 1
         heapq.heappush(self._open, (-node.scale, -node.value, self._pushed, node))
 
-    def _refute(self, node: BoxNode, reason: Reason, proof: FloatVector | None = None) -> None:
+    def _refute(
+        self, node: BoxNode, refutation: Refutation, proof: FloatVector | None = None
+    ) -> None:
         """Nothing in the box carries the target; below it, it may be looked at again."""
-        node.reason, node.scale, node.proof = reason, self.target, proof
+        node.refutation, node.proof = refutation, proof
+        node.scale = node.refuted_at = self.target
         self._push(node)
 
     def _give_up(self, node: BoxNode) -> None:
@@ -163,7 +154,7 @@ class BoxSearch:
         box, relaxed = node.box, self.relaxed
         self.rounds += 1.0
         if any(box.least[a] > box.most[b] for a, b in relaxed.alike):
-            node.reason, node.scale = Reason.ALIKE, 0.0
+            node.refutation, node.scale, node.refuted_at = Refutation.ALIKE, 0.0, 0.0
             return
         if node.fillings is not None and node.fillings.scale <= self.target:
             node.fillings = node.fillings.within(relaxed, box, self.target)
@@ -181,7 +172,7 @@ class BoxSearch:
         prices = fluid.prices()
         node.value = fluid.value(prices)
         if node.value < REFUTED:
-            self._refute(node, Reason.FLUID, prices)
+            self._refute(node, Refutation.POINTS, prices)
             return
         endless = [c for c in self.relaxed.fed.tolist() if np.isinf(node.box.most[c])]
         if endless:
@@ -214,7 +205,7 @@ class BoxSearch:
         proof = _prove(self.relaxed, fillings, node, self.target)
         node.prices, node.value = proof.prices, proof.value
         if proof.value < REFUTED:
-            self._refute(node, Reason.FILLINGS, proof.prices)
+            self._refute(node, Refutation.FILLINGS, proof.prices)
             return
         node.counts = proof.counts
         self.promising.append(node)
@@ -238,7 +229,7 @@ class BoxSearch:
         by_kind = [whole[a:b] for a, b in pairwise(fillings.starts.tolist())]
         table = pack_counts(by_kind, counts, machines)
         if table is None:
-            self._refute(node, Reason.PACKING)
+            self._refute(node, Refutation.PACKING)
             return
         # Looked at once more when the target has risen to what this carries.
         self.packings.append(np.stack(table))
@@ -252,7 +243,8 @@ class BoxSearch:
             middle = 0.5 * (below + above)
             proof = _prove(self.relaxed, fillings, node, middle)
             if proof.value < REFUTED:
-                above, node.proof, node.reason = middle, proof.prices, Reason.FILLINGS
+                node.refutation, node.proof = Refutation.FILLINGS, proof.prices
+                above = node.refuted_at = middle
             else:
                 below = middle
         node.scale = above
