@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from penstock.app.applying import PreparedPlan as PreparedPlan
     from penstock.app.applying import apply as apply
     from penstock.app.applying import prepared as prepared
+    from penstock.app.certificates import CheckedCertificate as CheckedCertificate
+    from penstock.app.certificates import certify as certify
+    from penstock.app.certificates import check as check
     from penstock.app.clusters import RunningCluster as RunningCluster
     from penstock.app.clusters import diff_running as diff_running
     from penstock.app.clusters import engine as engine
@@ -111,6 +114,7 @@ if TYPE_CHECKING:
 _NAMES = {
     "penstock.app.answers": ("Comparison", "PlanAnswer"),
     "penstock.app.applying": ("PreparedPlan", "apply", "prepared"),
+    "penstock.app.certificates": ("CheckedCertificate", "certify", "check"),
     "penstock.app.clusters": ("RunningCluster", "diff_running", "engine", "running", "snapshot"),
     "penstock.app.explanations": ("ComponentExplanation", "MachineExplanation", "explain"),
     "penstock.app.histories": (

@@ -121,7 +121,10 @@ class Checker:
             return Box([float(n) for n in given], [float(n) for n in given])
         limits = self.problem.most_instances.tolist()
         most = [math.inf if n == UNLIMITED else float(n) for n in limits]
-        return Box([1.0 for _ in most], [n if k > 0 else 1.0 for n, k in zip(most, self.visits, strict=True)])
+        return Box(
+            [1.0 for _ in most],
+            [n if k > 0 else 1.0 for n, k in zip(most, self.visits, strict=True)],
+        )
 
     def is_refuted(self, step: ProofStep, box: Box) -> bool:
         """Whether the reason that a step gives for a box holds."""
