@@ -52,7 +52,7 @@ def test_no_prices_refute_a_box_that_a_plan_is_in(case: Case, seed: int, below: 
     fillings = list_fillings(relaxed, box, scale, 20_000)
     assume(fillings is not None)
     input_prices = prices[: len(relaxed.visits)]
-    worth, _ = BoxFillings(relaxed, fillings, box, scale).best(input_prices)
+    worth = BoxFillings(relaxed, fillings, box, scale).best(input_prices).worth
     assert relaxed.machines @ worth >= (input_prices @ relaxed.visits) * (1.0 - 1e-9)
 
 

@@ -55,7 +55,7 @@ class BoxNode:
     parts: tuple[BoxNode, ...] = ()
     #: Counts that its best fillings have on average.
     counts: FloatVector | None = None
-    #: The target at which a way to pack its only counts was found.
+    #: The target at which a way to pack its only counts was filled.
     packed_at: float = 0.0
 
 
@@ -277,17 +277,15 @@ def _prove(relaxed: RelaxedProblem, fillings: Fillings, node: BoxNode, scale: fl
     inputs: list[FloatVector] = []
     rows: list[int] = []
     for _ in range(_ROUNDS):
-        worth, row = priced.best(prices)
-        value = float(relaxed.machines @ worth)
+        filled = priced.best(prices)
+        value = float(relaxed.machines @ filled.worth)
         if value < best:
             best, best_prices = value, prices
         if best < REFUTED:
             return _Proof(best, best_prices, node.box.least, np.zeros(components))
-        kinds = np.flatnonzero(row >= 0)
-        taken = priced.input_of(row[kinds], prices)
-        programme.add(taken[:, fed], kinds)
-        inputs.extend(taken)
-        rows.extend(row[kinds].tolist())
+        programme.add(filled.inputs[:, fed], filled.kinds)
+        inputs.extend(filled.inputs)
+        rows.extend(filled.rows.tolist())
         theta, proposed = programme.solve()
         if best - theta <= _NEAR or theta > 1.0 + _NEAR:
             break

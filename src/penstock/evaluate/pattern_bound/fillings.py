@@ -136,6 +136,17 @@ def _within_limits(
     return np.asarray((fits & (workers <= relaxed.slots[kind])) | empty)
 
 
+@dataclass(frozen=True)
+class BestFillings:
+    """The worth of a machine of each kind, (K,), and for kinds that can hold anything a filling."""
+
+    worth: FloatVector
+    #: Its row, its kind and the input it takes in, as parts of the scale, shape (fillings, C).
+    rows: IntVector
+    kinds: IntVector
+    inputs: FloatMatrix
+
+
 class BoxFillings:
     """The fillings of one box at one scale, ready to be priced."""
 
@@ -147,57 +158,44 @@ class BoxFillings:
         spread = (self.most - self.least)[fillings.kind]
         self._more_points = fillings.weight * (spread * scale)
         self._left = np.maximum(fillings.points - fillings.weight @ (self.least * scale), 0.0)
+        self._first_cell = (np.arange(len(fillings)) * len(self.least))[:, None]
         free = fillings.counts * spread * (relaxed.e == 0.0)[fillings.kind]
         self._free = free if free.any() else None
 
-    def _orders(self, prices: FloatVector) -> tuple[FloatMatrix, IntVector]:
-        """Worth of a point by component, and components by it, the best first; (K, C) each."""
+    def best(self, prices: FloatVector) -> BestFillings:
+        """What machines of each kind are worth at most, and the fillings that are worth it."""
         cost = self.relaxed.e * self.scale
-        worth = np.divide(
+        per_point = np.divide(
             np.broadcast_to(prices, cost.shape), cost, out=np.zeros(cost.shape), where=cost > 0
         )
-        return worth, np.argsort(-worth, axis=1, kind="stable")
-
-    def _taken(self, order: IntVector) -> FloatMatrix:
-        """Points given to each component in that order, shape (rows, C)."""
-        more = np.take_along_axis(self._more_points, order[self.fillings.kind], axis=1)
+        order = np.argsort(-per_point, axis=1, kind="stable")
+        kind = self.fillings.kind
+        # Points for each component in the order of what they are worth, as far as they reach.
+        more = self._more_points.take(self._first_cell + order[kind])
         before = np.cumsum(more, axis=1) - more
-        return np.minimum(np.maximum(self._left[:, None] - before, 0.0), more)
-
-    def worth(self, prices: FloatVector) -> FloatVector:
-        """What each filling is worth at most, shape (rows,)."""
-        worth, order = self._orders(prices)
-        in_order = np.take_along_axis(worth, order, axis=1)
+        taken = np.minimum(np.maximum(self._left[:, None] - before, 0.0), more)
+        in_order = np.sort(per_point, axis=1)[:, ::-1]
         value = self.fillings.counts @ (prices * self.least)
-        value += (self._taken(order) * in_order[self.fillings.kind]).sum(axis=1)
+        value += np.einsum("rc,rc->r", taken, in_order[kind])
         if self._free is not None:
             value += self._free @ prices
-        return np.asarray(value)
-
-    def best(self, prices: FloatVector) -> tuple[FloatVector, IntVector]:
-        """The worth of the best filling of each kind and its row; -1 where the best is none."""
-        value = self.worth(prices)
-        starts = self.fillings.starts
-        rows = np.full(len(starts) - 1, -1, dtype=np.int64)
-        worth = np.zeros(len(starts) - 1)
-        for kind, (first, end) in enumerate(pairwise(starts.tolist())):
-            if end > first:
-                row = first + int(value[first:end].argmax())
-                rows[kind], worth[kind] = row, max(float(value[row]), 0.0)
-        return worth, rows
-
-    def input_of(self, rows: IntVector, prices: FloatVector) -> FloatMatrix:
-        """Input of each component in these fillings, as parts of the scale, (len(rows), C)."""
-        _, order = self._orders(prices)
-        mine = order[self.fillings.kind]
-        points = np.zeros_like(self._more_points)
-        np.put_along_axis(points, mine, self._taken(order), axis=1)
-        cost = (self.relaxed.e * self.scale)[self.fillings.kind[rows]]
-        more = np.divide(points[rows], cost, out=np.zeros(cost.shape), where=cost > 0)
-        more = np.where(np.isfinite(more), more, 0.0)
+        rows = self._best_rows(value)
+        kinds = kind[rows]
+        points = np.empty((len(rows), len(prices)))
+        points[np.arange(len(rows))[:, None], order[kinds]] = taken[rows]
+        rate = cost[kinds]
+        extra = np.divide(points, rate, out=np.zeros(rate.shape), where=(rate > 0) & (points > 0))
         if self._free is not None:
-            more += self._free[rows]
-        return np.asarray(self.fillings.counts[rows] * self.least + more)
+            extra += self._free[rows]
+        worth = np.zeros(len(cost))
+        worth[kinds] = np.maximum(value[rows], 0.0)
+        return BestFillings(worth, rows, kinds, self.fillings.counts[rows] * self.least + extra)
+
+    def _best_rows(self, value: FloatVector) -> IntVector:
+        starts = self.fillings.starts.tolist()
+        return np.array(
+            [a + int(value[a:b].argmax()) for a, b in pairwise(starts) if b > a], dtype=np.int64
+        )
 
 
 def _most_on_kinds(

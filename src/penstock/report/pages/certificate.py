@@ -9,6 +9,9 @@ from penstock.model.plan import Plan
 from penstock.planning.numbers import counted, percent, rate
 from penstock.report.page import Document, Section, paragraph
 
+#: Of the search for a plan, where the proof came across a better one.
+_MORE_EFFORT = 10000
+
 
 def certificate_page(
     certificate: Certificate, scale: float, boxes: int, *, better: float = 0.0, checked: bool
@@ -44,10 +47,8 @@ def _better(certificate: Certificate, scale: float, better: float) -> list[str]:
     if better <= scale * (1.0 + OPTIMAL_WITHIN):
         return []
     carried = rate(better * float(certificate.plan.problem.demand.sum()))
-    return [
-        f"A plan that carries {carried} tuples/s was found on the way; "
-        "`penstock plan --set effort=10000` looks for it."
-    ]
+    found = f"A plan that carries {carried} tuples/s was found on the way"
+    return [f"{found}; penstock plan --set effort={_MORE_EFFORT} looks for it."]
 
 
 def machines(plan: Plan) -> str:
