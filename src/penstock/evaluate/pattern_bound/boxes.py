@@ -22,6 +22,8 @@ REFUTED = 1.0 - 1e-11
 _MOST_FILLINGS = 3000
 #: Fillings that take about as long to price as all else that is done with a box.
 _FILLINGS_PER_ROUND = 500
+#: Cells of a programme by points of CPU that make a round.
+_CELLS_PER_ROUND = 1e3
 #: Rounds of column generation, and the part of the value at which it ends.
 _ROUNDS, _NEAR = 40, 1e-9
 #: Halvings of the range of scales that counts may still carry.
@@ -168,7 +170,7 @@ class BoxSearch:
 
     def _look_as_fluid(self, node: BoxNode) -> None:
         """A box with too many fillings: by CPU alone."""
-        fluid = FluidBox(self.relaxed, node.box, self.target)
+        fluid = self._fluid(node.box)
         prices = fluid.prices()
         node.value = fluid.value(prices)
         if node.value < REFUTED:
@@ -186,13 +188,17 @@ class BoxSearch:
         middle = np.floor(np.sqrt(node.box.least[component] * node.box.most[component]))
         self._split(node, component, float(middle))
 
+    def _fluid(self, box: Box) -> FluidBox:
+        kinds, components = self.relaxed.e.shape
+        self.rounds += 1.0 + kinds * components * (kinds + 2 * components) / _CELLS_PER_ROUND
+        return FluidBox(self.relaxed, box, self.target)
+
     def _cut_off(self, node: BoxNode, component: int) -> None:
         """Split where all larger counts of a component are refuted by their overheads."""
         count = 2.0 * float(node.box.least[component])
         while count <= _MOST_COUNT:
             above = node.box.split(component, count)[1]
-            fluid = FluidBox(self.relaxed, above, self.target)
-            self.rounds += 1.0
+            fluid = self._fluid(above)
             if fluid.value(fluid.prices()) < REFUTED:
                 self._split(node, component, count)
                 return
