@@ -1,4 +1,4 @@
-"""``penstock certify`` and ``penstock check``: from a plan to a proof that is gone through again."""
+"""``penstock certify`` and ``penstock check``: from a plan to a proof that holds."""
 
 from __future__ import annotations
 

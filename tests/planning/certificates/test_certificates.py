@@ -49,13 +49,14 @@ def test_one_machine_that_is_filled_is_proven_optimal():
 @pytest.mark.parametrize(
     ("least", "most", "holds"),
     [
-        # Both spouts of a star cost the same: 3 to 5 and 1 to 2 is 1 to 2 and 3 to 5 by other names.
-        ([3, 1, 1, 1, 1], [5, 2, 9, 9, 9], True),
+        # low1, high, low2, mid1, mid2; both spouts cost the same: 3 to 5 and 1 to 2 of them
+        # are 1 to 2 and 3 to 5 by other names.
+        ([3, 1, 1, 1, 1], [5, 9, 2, 9, 9], True),
         # The other order is the one that is looked at, and counts may be equal in this one.
-        ([1, 3, 1, 1, 1], [2, 5, 9, 9, 9], False),
-        ([3, 1, 1, 1, 1], [5, 3, 9, 9, 9], False),
+        ([1, 1, 3, 1, 1], [2, 9, 5, 9, 9], False),
+        ([3, 1, 1, 1, 1], [5, 9, 3, 9, 9], False),
         # The hub is like nobody.
-        ([1, 3, 1, 1, 1], [2, 5, 2, 9, 9], False),
+        ([1, 3, 1, 1, 1], [9, 5, 2, 2, 9], False),
     ],
 )
 def test_alike_components_need_one_order_of_their_counts(least, most, holds: bool):
