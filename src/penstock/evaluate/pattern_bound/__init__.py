@@ -24,3 +24,6 @@ that prices do not refute are packed, every way (:mod:`.packing`).
 What a filling leaves out, such as tuples that cross, only makes the bound looser: streams that are
 not divided evenly give an instance anything between nothing and all they have.
 """
+
+#: What the bound comes from, in words.
+KIND = "whole instances on every machine, for all instance counts"

@@ -19,7 +19,6 @@ from penstock.schedulers.base import Budget
 from penstock.schedulers.penstock.aggregate import AggregateProblem, MachineGroups
 from penstock.schedulers.penstock.sizes import SizeSearch
 
-KIND = "whole instances on every machine, for all instance counts"
 #: Nothing nearer to the bound than this is worth proving.
 _EQUAL = 5e-10
 #: Each target is by this much nearer to the best plan, the more so where the last one was easy:

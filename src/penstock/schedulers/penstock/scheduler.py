@@ -33,6 +33,7 @@ from penstock.errors import InputError, quantity
 from penstock.evaluate.bound import Bound, upper_bound
 from penstock.evaluate.capacity import capacity
 from penstock.evaluate.limits import violations
+from penstock.evaluate.pattern_bound import KIND as KIND_WHOLE
 from penstock.model.outcome import Outcome
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
@@ -291,7 +292,7 @@ class _PlanSearch:
     def _prove(self, aggregate: AggregateProblem, sizes: SizeSearch | None) -> None:
         """The bound for even shares, and the plans that its open boxes point to."""
         # scipy's solvers take longer to load than most commands to run.
-        from penstock.schedulers.penstock.proof import KIND, ProofSearch
+        from penstock.schedulers.penstock.proof import ProofSearch
 
         effort = self.settings.effort
         if not effort or allows_shares(self.problem) or self.budget.spent(self.rounds):
@@ -305,7 +306,7 @@ class _PlanSearch:
         proof.run(effort, self.budget)
         self.rounds += int(proof.boxes.rounds)
         if proof.bound < self.bound:
-            self.bound, self.kind = proof.bound, KIND
+            self.bound, self.kind = proof.bound, KIND_WHOLE
 
     def _local_search(self) -> None:
         """By the cost model itself, where the search does not see all that counts."""
