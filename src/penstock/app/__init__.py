@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from penstock.app.applying import PreparedPlan as PreparedPlan
     from penstock.app.applying import apply as apply
     from penstock.app.applying import prepared as prepared
+    from penstock.app.calibrations import cluster_with_type as cluster_with_type
+    from penstock.app.calibrations import fingerprint as fingerprint
+    from penstock.app.calibrations import with_fingerprint as with_fingerprint
     from penstock.app.certificates import CheckedCertificate as CheckedCertificate
     from penstock.app.certificates import certify as certify
     from penstock.app.certificates import check as check
@@ -58,6 +61,8 @@ if TYPE_CHECKING:
     from penstock.app.labs import lab_submit as lab_submit
     from penstock.app.loads import OfferedLoad as OfferedLoad
     from penstock.app.loads import offered_load as offered_load
+    from penstock.app.machines import import_machines as import_machines
+    from penstock.app.machines import machine_table as machine_table
     from penstock.app.measuring import MeasuringOptions as MeasuringOptions
     from penstock.app.measuring import follow as follow
     from penstock.app.measuring import live_profile as live_profile
@@ -100,6 +105,9 @@ if TYPE_CHECKING:
     from penstock.app.telemetry import SparkOptions as SparkOptions
     from penstock.app.telemetry import TelemetrySelection as TelemetrySelection
     from penstock.app.telemetry import telemetry_of as telemetry_of
+    from penstock.app.topology_calibration import CalibrationOptions as CalibrationOptions
+    from penstock.app.topology_calibration import CalibrationResult as CalibrationResult
+    from penstock.app.topology_calibration import calibrate as calibrate
     from penstock.app.validation import ValidFile as ValidFile
     from penstock.app.validation import validate as validate
     from penstock.change.diff import diff as diff
@@ -114,6 +122,7 @@ if TYPE_CHECKING:
 _NAMES = {
     "penstock.app.answers": ("Comparison", "PlanAnswer"),
     "penstock.app.applying": ("PreparedPlan", "apply", "prepared"),
+    "penstock.app.calibrations": ("cluster_with_type", "fingerprint", "with_fingerprint"),
     "penstock.app.certificates": ("CheckedCertificate", "certify", "check"),
     "penstock.app.clusters": ("RunningCluster", "diff_running", "engine", "running", "snapshot"),
     "penstock.app.explanations": ("ComponentExplanation", "MachineExplanation", "explain"),
@@ -133,6 +142,7 @@ _NAMES = {
     ),
     "penstock.app.labs": ("lab_end", "lab_feed", "lab_submit"),
     "penstock.app.loads": ("OfferedLoad", "offered_load"),
+    "penstock.app.machines": ("import_machines", "machine_table"),
     "penstock.app.measuring": (
         "MeasuringOptions",
         "follow",
@@ -164,6 +174,7 @@ _NAMES = {
     ),
     "penstock.app.sweeps": ("SweepResult", "sweep"),
     "penstock.app.telemetry": ("SparkOptions", "TelemetrySelection", "telemetry_of"),
+    "penstock.app.topology_calibration": ("CalibrationOptions", "CalibrationResult", "calibrate"),
     "penstock.app.validation": ("ValidFile", "validate"),
     "penstock.change.diff": ("diff",),
     "penstock.control.rehearsed_engine": ("FaultPlan", "SlowPlan"),

@@ -9,7 +9,7 @@ import hashlib
 import json
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
@@ -153,7 +153,7 @@ class Journal:
         machines = self.problem.cluster.machines
         away = [machines[m].name for m in np.flatnonzero(~entry.alive).tolist()]
         decision = None if entry.decision is None else self._decision(entry.decision)
-        detections = [asdict(d) for d in entry.detections] or None
+        detections = [{**asdict(d), "value": _plain(d.value)} for d in entry.detections] or None
         return (
             entry.begin_s, entry.end_s, entry.turns, self._placement(entry.placement), _json(away),
             _plain(entry.offered_per_s), _plain(entry.processed_per_s), _plain(entry.backlog),
@@ -230,6 +230,27 @@ def _check(connection: sqlite3.Connection, where: str, *, read_only: bool) -> No
     if problem is not None:
         connection.close()
         raise InputError(Finding(problem, where))
+    # SQLite runs what a file's schema says: a view in place of a table can go on for ever.
+    if not _is_our_schema(connection):
+        connection.close()
+        raise damaged(where, "its tables are not those of a journal")
+
+
+def _is_our_schema(connection: sqlite3.Connection) -> bool:
+    """Tables and indices of a journal to the letter, and nothing beside them."""
+    with closing(sqlite3.connect(":memory:")) as ours:
+        ours.executescript(_SCHEMA)
+        return _objects(connection) == _objects(ours)
+
+
+def _objects(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
+    return sorted(connection.execute("SELECT type, name, sql FROM sqlite_master"), key=repr)
+
+
+def damaged(where: str, what: str) -> InputError:
+    """Of a journal that something else has written to."""
+    message = f"is damaged ({what}); take a copy of it, or begin another journal"
+    return InputError(Finding(message, where))
 
 
 def power_of(problem: Problem) -> FloatVector:

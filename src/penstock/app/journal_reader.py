@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from penstock.app.journal import open_journal, power_of
+from penstock.app.journal import damaged, open_journal, power_of
+from penstock.app.journal_check import unsound_field
 from penstock.control.decision import Decision, DecisionKind, Refusal
 from penstock.control.detectors.detector import Detection
 from penstock.control.journal import JournalEntry
@@ -37,26 +38,34 @@ def journal_rows(path: Path, *, last: int | None = None) -> list[dict[str, Any]]
     if not path.is_file():
         raise InputError(Finding("no such journal", str(path)))
     with closing(open_journal(path, read_only=True)) as connection:
-        connection.row_factory = sqlite3.Row
         try:
             known = dict(connection.execute("SELECT id, instances FROM placement").fetchall())
+            connection.row_factory = sqlite3.Row
             limit = -1 if last is None else last
-            found = connection.execute(
+            turns = connection.execute(
                 "SELECT * FROM turn ORDER BY id DESC LIMIT ?", (limit,)
             ).fetchall()
-        except sqlite3.DatabaseError as error:
+        except sqlite3.Error as error:
             raise InputError(Finding(f"cannot be read: {error}", str(path))) from None
-    rows = []
-    for row in reversed(found):
-        content = dict(row)
+    return [_turn(dict(row), known, path) for row in reversed(turns)]
+
+
+def _turn(content: dict[str, Any], known: dict[str, str], path: Path) -> dict[str, Any]:
+    """What stands in a row, its JSON read and its placements put in."""
+    number = content["id"]
+    try:
         for name in ("away", "cpu", "stream_per_s", "decision", "detections"):
             content[name] = None if content[name] is None else json.loads(content[name])
         content["placement"] = json.loads(known[content["placement"]])
         decision = content["decision"]
         if decision and decision["placement"]:
             decision["placement"] = json.loads(known[decision["placement"]])
-        rows.append(content)
-    return rows
+        wrong = unsound_field(content)
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
+        raise damaged(str(path), f"turn {number}: {type(error).__name__}") from None
+    if wrong is not None:
+        raise damaged(str(path), f"turn {number}: {wrong}")
+    return content
 
 
 def dump(path: Path) -> str:
@@ -79,7 +88,7 @@ def _entry(row: dict[str, Any], problem: Problem) -> JournalEntry | None:
         _known(row["offered_per_s"]), _known(row["processed_per_s"]), _known(row["backlog"]),
         _known(row["latency_s"]), _known(row["paused_s"]), _array(row["cpu"]),
         _array(row["stream_per_s"]), decision,
-        tuple(Detection(**d) for d in row["detections"] or ()),
+        tuple(Detection(**{**d, "value": _known(d["value"])}) for d in row["detections"] or ()),
     )  # fmt: skip
 
 
