@@ -14,7 +14,7 @@ from penstock.evaluate.limits import violations
 from penstock.evaluate.pattern_bound.boxes import BoxSearch
 from penstock.evaluate.pattern_bound.fillings import BoxFillings, list_fillings
 from penstock.evaluate.pattern_bound.fluid import FluidBox
-from penstock.evaluate.pattern_bound.relaxed import Box, RelaxedProblem
+from penstock.evaluate.pattern_bound.relaxed import CountBox, RelaxedProblem
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem, build
 from penstock_bench.benchmarks.exhaustive import best_scale
@@ -37,9 +37,9 @@ def carried(case: Case) -> tuple[RelaxedProblem, Placement, float]:
     return RelaxedProblem.of(problem), placement, scale * (1.0 - 1e-9)
 
 
-def around(relaxed: RelaxedProblem, placement: Placement, below: int, above: int) -> Box:
+def around(relaxed: RelaxedProblem, placement: Placement, below: int, above: int) -> CountBox:
     counts = placement.counts(len(relaxed.visits)).astype(np.float64)
-    return Box(np.maximum(counts - below, 1.0), counts + above)
+    return CountBox(np.maximum(counts - below, 1.0), counts + above)
 
 
 @given(placed(), st.integers(0, 2**32 - 1), st.integers(0, 3), st.integers(0, 3))

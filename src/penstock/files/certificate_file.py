@@ -23,7 +23,7 @@ _MOST_STEPS, _MOST_PRICES = 1_000_000, 20_000
 Price = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
-class StepFields(Strict):
+class ProofStepFields(Strict):
     """A box of instance counts: split in two, or refuted."""
 
     component: Annotated[int, Field(ge=0)] | None = Field(
@@ -56,7 +56,7 @@ class CertificateFile(FileModel):
     format: Literal["penstock/certificate"]
     version: Version[Literal[1]]
     bound_scale: Positive = Field(description="No plan carries more, in units of the demands.")
-    steps: Annotated[list[StepFields], Field(min_length=1, max_length=_MOST_STEPS)]
+    steps: Annotated[list[ProofStepFields], Field(min_length=1, max_length=_MOST_STEPS)]
     plan: dict[str, Any] = Field(description="The plan it was made for, as its file says it.")
 
 

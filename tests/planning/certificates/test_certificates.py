@@ -15,7 +15,7 @@ from penstock.model.certificate import Certificate, ProofStep, Refutation
 from penstock.model.placement import Placement
 from penstock.model.plan import Plan
 from penstock.model.problem import Problem, build
-from penstock.planning.certificates.check import Box, Checker, check
+from penstock.planning.certificates.check import Checker, CountRanges, check
 from penstock.planning.certificates.make import Certification, certify
 from penstock.schedulers.base import Budget
 from penstock_bench.contract.reference import Reference
@@ -64,7 +64,7 @@ def test_alike_components_need_one_order_of_their_counts(least, most, holds: boo
     step = ProofStep(by=Refutation.ALIKE)
     plan = Plan(problem, solve(problem, "hetero").placement, "hetero")
     checker = Checker(Certificate(plan, 1.0, (step,)))
-    assert checker.is_refuted(step, Box(least, most)) == holds
+    assert checker.is_refuted(step, CountRanges(least, most)) == holds
 
 
 def test_a_bound_that_plans_exceed_is_refused(linear: Certification):

@@ -11,8 +11,8 @@ import numpy as np
 from penstock.evaluate.pattern_bound.fillings import BoxFillings, Fillings, list_fillings
 from penstock.evaluate.pattern_bound.fluid import FluidBox
 from penstock.evaluate.pattern_bound.packing import pack_counts, packing_effort
-from penstock.evaluate.pattern_bound.prices import Programme
-from penstock.evaluate.pattern_bound.relaxed import Box, RelaxedProblem
+from penstock.evaluate.pattern_bound.prices import FillingProgramme
+from penstock.evaluate.pattern_bound.relaxed import CountBox, RelaxedProblem
 from penstock.model.arrays import FloatVector, IntMatrix
 from penstock.model.certificate import Refutation
 
@@ -40,7 +40,7 @@ _MOST_COUNT = 2.0**24
 class BoxNode:
     """A box, the scale that no plan in it exceeds, and how that is known."""
 
-    box: Box
+    box: CountBox
     scale: float
     refutation: Refutation | None = None
     #: The least scale that was refuted for it, if any was, and the prices that do it: of input,
@@ -188,7 +188,7 @@ class BoxSearch:
         middle = np.floor(np.sqrt(node.box.least[component] * node.box.most[component]))
         self._split(node, component, float(middle))
 
-    def _fluid(self, box: Box) -> FluidBox:
+    def _fluid(self, box: CountBox) -> FluidBox:
         kinds, components = self.relaxed.e.shape
         self.rounds += 1.0 + kinds * components * (kinds + 2 * components) / _CELLS_PER_ROUND
         return FluidBox(self.relaxed, box, self.target)
@@ -272,7 +272,7 @@ def _prove(relaxed: RelaxedProblem, fillings: Fillings, node: BoxNode, scale: fl
     """Prices at which the machines of a box are worth as little as can be; input is worth 1."""
     fed = relaxed.fed
     priced = BoxFillings(relaxed, fillings, node.box, scale)
-    programme = Programme(relaxed.visits[fed], relaxed.machines)
+    programme = FillingProgramme(relaxed.visits[fed], relaxed.machines)
     components = len(relaxed.visits)
     prices = node.prices
     if prices is None or len(prices) != components:
@@ -312,7 +312,7 @@ def _normed(prices: FloatVector, visits: FloatVector) -> FloatVector:
     return prices / total if total > 0 else np.ones(len(prices)) / float(visits.sum())
 
 
-def _where_to_split(box: Box, proof: _Proof) -> tuple[int, float]:
+def _where_to_split(box: CountBox, proof: _Proof) -> tuple[int, float]:
     """The component that gains most by instances of unlike size, at its average count."""
     width = box.most - box.least
     gain = np.where(width > 0, proof.spread, -1.0)

@@ -16,7 +16,7 @@ import numpy as np
 from penstock.evaluate.pattern_bound.relaxed import (
     SLACK_POINTS,
     SLACK_RESOURCES,
-    Box,
+    CountBox,
     RelaxedProblem,
 )
 from penstock.model.arrays import FloatMatrix, FloatVector, IntVector
@@ -43,7 +43,7 @@ class Fillings:
     def __len__(self) -> int:
         return len(self.kind)
 
-    def within(self, relaxed: RelaxedProblem, box: Box, scale: float) -> Fillings:
+    def within(self, relaxed: RelaxedProblem, box: CountBox, scale: float) -> Fillings:
         """Those that still fit in a part of the box they were listed for."""
         least, _ = relaxed.sizes(box)
         fits = self.weight @ (least * scale) <= self.points + SLACK_POINTS
@@ -63,7 +63,7 @@ class Fillings:
 
 
 def list_fillings(
-    relaxed: RelaxedProblem, box: Box, scale: float, most_rows: int
+    relaxed: RelaxedProblem, box: CountBox, scale: float, most_rows: int
 ) -> Fillings | None:
     """All fillings of a box at a scale; ``None`` if they are more than so many."""
     tables: list[FloatMatrix] = []
@@ -87,7 +87,7 @@ def list_fillings(
 
 
 def _counts_on(
-    relaxed: RelaxedProblem, box: Box, scale: float, kind: int, most_rows: int
+    relaxed: RelaxedProblem, box: CountBox, scale: float, kind: int, most_rows: int
 ) -> FloatMatrix | None:
     """Instance counts that fit a machine by CPU and each resource, component by component."""
     least, _ = relaxed.sizes(box)
@@ -150,7 +150,9 @@ class BestFillings:
 class BoxFillings:
     """The fillings of one box at one scale, ready to be priced."""
 
-    def __init__(self, relaxed: RelaxedProblem, fillings: Fillings, box: Box, scale: float) -> None:
+    def __init__(
+        self, relaxed: RelaxedProblem, fillings: Fillings, box: CountBox, scale: float
+    ) -> None:
         self.relaxed, self.fillings, self.scale = relaxed, fillings, scale
         self.least, most = relaxed.sizes(box)
         #: The most input of an instance on each kind, shape (K, C).

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from penstock.evaluate.pattern_bound.prices import Programme
-from penstock.evaluate.pattern_bound.relaxed import Box, RelaxedProblem
+from penstock.evaluate.pattern_bound.prices import FillingProgramme
+from penstock.evaluate.pattern_bound.relaxed import CountBox, RelaxedProblem
 from penstock.model.arrays import FloatMatrix, FloatVector
 
 _NOTHING = 1e-12
@@ -19,7 +19,7 @@ _NOTHING = 1e-12
 class FluidBox:
     """One box at one scale, machines as points of CPU."""
 
-    def __init__(self, relaxed: RelaxedProblem, box: Box, scale: float) -> None:
+    def __init__(self, relaxed: RelaxedProblem, box: CountBox, scale: float) -> None:
         self.relaxed, self.box = relaxed, box
         least, most = relaxed.sizes(box)
         cost = np.where(relaxed.may_run, relaxed.e, 1.0) * scale
@@ -52,7 +52,7 @@ class FluidBox:
         """Prices of the input of each component and of an instance of each, shape (2 C,)."""
         components = len(self.relaxed.visits)
         rows = np.flatnonzero(self.wanted > 0)
-        programme = Programme(self.wanted[rows], self.relaxed.machines)
+        programme = FillingProgramme(self.wanted[rows], self.relaxed.machines)
         end, kind, component = np.nonzero(np.isfinite(self.points) & (self.points > _NOTHING))
         number = self.relaxed.points[kind] / self.points[end, kind, component]
         inputs = np.zeros((len(kind), 2 * components))

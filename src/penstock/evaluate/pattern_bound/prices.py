@@ -18,7 +18,7 @@ _MOST_STEPS = 400
 _ROOM = 64
 
 
-class Programme:
+class FillingProgramme:
     """max theta: fillings times machines take in theta times all input. Columns are added."""
 
     def __init__(self, needed: FloatVector, machines: FloatVector) -> None:

@@ -16,7 +16,7 @@ SLACK_RESOURCES = 1e-8
 
 
 @dataclass(frozen=True)
-class Box:
+class CountBox:
     """Count vectors N with ``least <= N <= most``; ``most`` may be infinite. Shape (C,) each."""
 
     least: FloatVector
@@ -26,11 +26,11 @@ class Box:
     def is_point(self) -> bool:
         return bool((self.least == self.most).all())
 
-    def split(self, component: int, at: float) -> tuple[Box, Box]:
+    def split(self, component: int, at: float) -> tuple[CountBox, CountBox]:
         """The counts of a component up to ``at``, and those above."""
         below, above = self.most.copy(), self.least.copy()
         below[component], above[component] = at, at + 1.0
-        return Box(self.least, below), Box(above, self.most)
+        return CountBox(self.least, below), CountBox(above, self.most)
 
 
 @dataclass(frozen=True)
@@ -110,16 +110,16 @@ class RelaxedProblem:
         fits &= self.met <= np.minimum(self.threads, self.points[:, None]) + SLACK_POINTS
         return np.asarray(fits & (self.visits > 0))
 
-    def whole_box(self) -> Box:
+    def whole_box(self) -> CountBox:
         """All count vectors there are; what gets no input counts as one instance."""
         limits = self.problem.most_instances
         most = np.where(limits == UNLIMITED, np.inf, limits.astype(np.float64))
         if self.problem.given_counts is not None:
             given = np.array(self.problem.given_counts, dtype=np.float64)
-            return Box(given, given)
-        return Box(np.ones(len(most)), np.where(self.visits > 0, most, 1.0))
+            return CountBox(given, given)
+        return CountBox(np.ones(len(most)), np.where(self.visits > 0, most, 1.0))
 
-    def sizes(self, box: Box) -> tuple[FloatVector, FloatVector]:
+    def sizes(self, box: CountBox) -> tuple[FloatVector, FloatVector]:
         """The least and the most input of an instance, as a part of the scale, shape (C,)."""
         uses_tasks = self.tasks > 0
         least = np.where(np.isinf(box.most), 0.0, 1.0 / np.minimum(box.most, 1e300))
@@ -130,7 +130,7 @@ class RelaxedProblem:
             most = np.where(uses_tasks, np.ceil(tasks * most - 1e-9) / tasks, most)
         return self.even * least, np.minimum(self.even * most + self.other, self.visits)
 
-    def least_room(self, box: Box) -> FloatVector:
+    def least_room(self, box: CountBox) -> FloatVector:
         """What an instance may get at most, where a box is made as small as can be, shape (C,)."""
         least, _ = self.sizes(box)
         return np.asarray(np.minimum(least + self.other, self.visits))
@@ -181,6 +181,6 @@ def _even_input(problem: Problem) -> FloatVector:
     return np.asarray(total)
 
 
-def whole_counts(box: Box) -> IntMatrix:
+def whole_counts(box: CountBox) -> IntMatrix:
     """The only count vector of a box that is a point, shape (1, C)."""
     return np.asarray(box.least[None]).astype(np.int64)

@@ -31,7 +31,7 @@ _MOST_WAYS = 500_000
 
 
 @dataclass(frozen=True)
-class Machine:
+class MachineFigures:
     """A type of machines and how many there are of it. Lists are by component."""
 
     number: int
@@ -48,14 +48,14 @@ class Machine:
 
 
 @dataclass(frozen=True)
-class Box:
+class CountRanges:
     least: list[float]
     most: list[float]
 
-    def parts(self, component: int, at: int) -> tuple[Box, Box]:
+    def parts(self, component: int, at: int) -> tuple[CountRanges, CountRanges]:
         below, above = list(self.most), list(self.least)
         below[component], above[component] = float(at), float(at + 1)
-        return Box(self.least, below), Box(above, self.most)
+        return CountRanges(self.least, below), CountRanges(above, self.most)
 
 
 def check(certificate: Certificate) -> int:
@@ -75,7 +75,9 @@ def check(certificate: Certificate) -> int:
     return leaves
 
 
-def boxes_of(steps: Sequence[ProofStep], everything: Box) -> Iterator[tuple[int, ProofStep, Box]]:
+def boxes_of(
+    steps: Sequence[ProofStep], everything: CountRanges
+) -> Iterator[tuple[int, ProofStep, CountRanges]]:
     """The boxes that are refuted; together they are everything, or an error says what is wrong."""
     waiting = [(0, everything)]
     seen = 0
@@ -115,18 +117,18 @@ class Checker:
         self.request = problem.resources.only_hard.request.tolist()
         self.heap = problem.onheap_mb.tolist()
 
-    def all_counts(self) -> Box:
+    def all_counts(self) -> CountRanges:
         given = self.problem.given_counts
         if given is not None:
-            return Box([float(n) for n in given], [float(n) for n in given])
+            return CountRanges([float(n) for n in given], [float(n) for n in given])
         limits = self.problem.most_instances.tolist()
         most = [math.inf if n == UNLIMITED else float(n) for n in limits]
-        return Box(
+        return CountRanges(
             [1.0 for _ in most],
             [n if k > 0 else 1.0 for n, k in zip(most, self.visits, strict=True)],
         )
 
-    def is_refuted(self, step: ProofStep, box: Box) -> bool:
+    def is_refuted(self, step: ProofStep, box: CountRanges) -> bool:
         """Whether the reason that a step gives for a box holds."""
         if any(not 0 <= price < math.inf for price in step.prices):
             return False
@@ -149,7 +151,7 @@ class Checker:
 
     # -- sizes --------------------------------------------------------------------------------
 
-    def sizes(self, box: Box) -> tuple[list[float], list[float]]:
+    def sizes(self, box: CountRanges) -> tuple[list[float], list[float]]:
         """The least and the most input of an instance of each component, as part of the scale."""
         least, most = [], []
         for c, component in enumerate(self.problem.components):
@@ -181,7 +183,7 @@ class Checker:
 
     # -- machines as points of CPU ------------------------------------------------------------
 
-    def _by_points(self, prices: Sequence[float], box: Box) -> bool:
+    def _by_points(self, prices: Sequence[float], box: CountRanges) -> bool:
         number = len(self.visits)
         least, most = self.sizes(box)
         total = 0.0
@@ -208,7 +210,7 @@ class Checker:
 
     # -- fillings -----------------------------------------------------------------------------
 
-    def _by_fillings(self, prices: Sequence[float], box: Box) -> bool:
+    def _by_fillings(self, prices: Sequence[float], box: CountRanges) -> bool:
         least, most = self.sizes(box)
         wanted = sum(prices[c] * self.visits[c] for c in self.fed)
         total = 0.0
@@ -233,7 +235,7 @@ class Checker:
             needed += max(1, math.ceil(heap / limit - 1e-6)) if limit else 1
         return needed
 
-    def fits_beside_cpu(self, machine: Machine, counts: Sequence[int], workers: int) -> bool:
+    def fits_beside_cpu(self, machine: MachineFigures, counts: Sequence[int], workers: int) -> bool:
         if workers > machine.slots:
             return False
         return all(
@@ -245,7 +247,7 @@ class Checker:
 
     # -- packing ------------------------------------------------------------------------------
 
-    def _can_be_packed(self, box: Box) -> bool:
+    def _can_be_packed(self, box: CountRanges) -> bool:
         """Whether machines can hold these counts; also true if there are too many ways to try."""
         counts = tuple(int(n) for n in box.least)
         if any(k <= 0 for k in self.visits):
@@ -268,7 +270,7 @@ class Checker:
         return tuple(0 for _ in counts) in reached
 
     def _packable(
-        self, machine: Machine, counts: tuple[int, ...], least: list[float]
+        self, machine: MachineFigures, counts: tuple[int, ...], least: list[float]
     ) -> Iterator[tuple[int, ...]]:
         """Numbers of instances that fit a machine."""
         filling: list[int] = []
@@ -291,7 +293,7 @@ class Checker:
 
         yield from more(machine.points + _POINTS)
 
-    def points(self, machine: Machine, c: int, size: float) -> float | None:
+    def points(self, machine: MachineFigures, c: int, size: float) -> float | None:
         """Points of an instance that takes in so much; ``None`` if it may not run there."""
         e = machine.e[c]
         if e is None:
@@ -306,9 +308,9 @@ class _BestFilling:
     def __init__(
         self,
         checker: Checker,
-        machine: Machine,
+        machine: MachineFigures,
         prices: Sequence[float],
-        box: Box,
+        box: CountRanges,
         least: list[float],
         most: list[float],
     ) -> None:
@@ -392,7 +394,7 @@ class _BestFilling:
         self.best = max(self.best, worth)
 
 
-def machines_of(problem: Problem) -> list[Machine]:
+def machines_of(problem: Problem) -> list[MachineFigures]:
     """The types that have machines, with the figures of each."""
     cluster, table = problem.cluster, problem.resources.only_hard
     machines = []
@@ -415,7 +417,7 @@ def machines_of(problem: Problem) -> list[Machine]:
             for c in range(len(e))
         ]
         machines.append(
-            Machine(
+            MachineFigures(
                 number=number,
                 points=room,
                 worker_points=kind.worker_cpu_points,
