@@ -31,7 +31,7 @@ _MOST_WAYS = 500_000
 
 
 @dataclass(frozen=True)
-class MachineFigures:
+class MachineLimits:
     """A type of machines and how many there are of it. Lists are by component."""
 
     number: int
@@ -235,7 +235,7 @@ class Checker:
             needed += max(1, math.ceil(heap / limit - 1e-6)) if limit else 1
         return needed
 
-    def fits_beside_cpu(self, machine: MachineFigures, counts: Sequence[int], workers: int) -> bool:
+    def fits_beside_cpu(self, machine: MachineLimits, counts: Sequence[int], workers: int) -> bool:
         if workers > machine.slots:
             return False
         return all(
@@ -270,7 +270,7 @@ class Checker:
         return tuple(0 for _ in counts) in reached
 
     def _packable(
-        self, machine: MachineFigures, counts: tuple[int, ...], least: list[float]
+        self, machine: MachineLimits, counts: tuple[int, ...], least: list[float]
     ) -> Iterator[tuple[int, ...]]:
         """Numbers of instances that fit a machine."""
         filling: list[int] = []
@@ -293,7 +293,7 @@ class Checker:
 
         yield from more(machine.points + _POINTS)
 
-    def points(self, machine: MachineFigures, c: int, size: float) -> float | None:
+    def points(self, machine: MachineLimits, c: int, size: float) -> float | None:
         """Points of an instance that takes in so much; ``None`` if it may not run there."""
         e = machine.e[c]
         if e is None:
@@ -308,7 +308,7 @@ class _BestFilling:
     def __init__(
         self,
         checker: Checker,
-        machine: MachineFigures,
+        machine: MachineLimits,
         prices: Sequence[float],
         box: CountRanges,
         least: list[float],
@@ -394,7 +394,7 @@ class _BestFilling:
         self.best = max(self.best, worth)
 
 
-def machines_of(problem: Problem) -> list[MachineFigures]:
+def machines_of(problem: Problem) -> list[MachineLimits]:
     """The types that have machines, with the figures of each."""
     cluster, table = problem.cluster, problem.resources.only_hard
     machines = []
@@ -417,7 +417,7 @@ def machines_of(problem: Problem) -> list[MachineFigures]:
             for c in range(len(e))
         ]
         machines.append(
-            MachineFigures(
+            MachineLimits(
                 number=number,
                 points=room,
                 worker_points=kind.worker_cpu_points,
