@@ -2,8 +2,9 @@
 
 With n instances of a component, one of them gets the largest of n buckets of a keyed stream. How
 many there can be at scale R the bound's programme says: N(R), the most instances of the component
-in any solution that carries R, falls as R grows. So R can only be carried if the least largest bucket
-of any n <= N(R) fits the fastest thread, and where that no longer holds is found by bisection.
+in any solution that carries R, falls as R grows. So R can only be carried if the least largest
+bucket of any n <= N(R) fits the fastest thread, and where that no longer holds is found by
+bisection.
 """
 
 from __future__ import annotations
