@@ -9,13 +9,11 @@ from penstock.evaluate.capacity import capacity
 from penstock.evaluate.limits import violations
 from penstock.model.certificate import Certificate
 from penstock.model.plan import Plan
+from penstock.planning.certificates import EFFORT
 from penstock.planning.certificates.check import check as check_steps
 from penstock.planning.certificates.make import Certification
 from penstock.planning.certificates.make import certify as make_certificate
 from penstock.schedulers.base import Budget
-
-#: Boxes of instance counts looked at, unless said otherwise.
-EFFORT = 10_000.0
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ from typing import Annotated
 import typer
 
 from penstock import app
-from penstock.app.certificates import EFFORT
 from penstock.cli import options
 from penstock.cli.output import show, write_file, write_json
 from penstock.errors import EXIT_DONE
 from penstock.files.certificate_file import certificate_text
+from penstock.planning.certificates import EFFORT
 from penstock.report.pages.certificate import certificate_dict, certificate_page, refuted
 
 
