@@ -124,7 +124,7 @@ def _enough_instances(relaxed: RelaxedProblem, kind: int, at_most: FloatVector) 
     each = np.minimum(at_most, thread)
     whole = np.full(len(each), float(relaxed.points[kind]))
     enough = np.divide(whole, each, out=np.full(len(each), _ANY), where=each > 1e-12)
-    return np.minimum(np.ceil(enough - 1e-12) + 1.0, _ANY)
+    return np.asarray(np.minimum(np.ceil(enough - 1e-12) + 1.0, _ANY))
 
 
 def _within_limits(

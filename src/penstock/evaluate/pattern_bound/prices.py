@@ -48,6 +48,7 @@ class FillingProgramme:
     def solve(self) -> tuple[float, FloatVector]:
         """Theta and the prices of input, which add up to 1 over all input."""
         columns = self._columns[:, : self._number]
+        prices = np.zeros(self.rows)
         for step in range(_MOST_STEPS):
             at = self._basis == 0
             prices = self._inverse[at].sum(axis=0)

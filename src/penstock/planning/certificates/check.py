@@ -190,9 +190,10 @@ class Checker:
         for machine in self.machines:
             best = 0.0
             for c in self.fed:
-                if machine.e[c] is None:
+                e = machine.e[c]
+                if e is None:
                     continue
-                cost = machine.e[c] * self.scale
+                cost = e * self.scale
                 room = max(machine.thread[c] - machine.met[c], 0.0)
                 high = min(most[c], room / cost) if cost > 0 else most[c]
                 if high < least[c] * (1.0 - 1e-9):
@@ -206,7 +207,7 @@ class Checker:
             total += machine.number * machine.points * best
         wanted = sum(prices[c] * self.visits[c] for c in self.fed)
         wanted += sum(prices[number + c] * box.least[c] for c in self.fed)
-        return total < wanted * (1.0 - _CLEARLY_LESS)
+        return bool(total < wanted * (1.0 - _CLEARLY_LESS))
 
     # -- fillings -----------------------------------------------------------------------------
 

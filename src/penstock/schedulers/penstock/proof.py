@@ -14,7 +14,7 @@ import numpy as np
 
 from penstock.evaluate.pattern_bound.boxes import BoxNode, BoxSearch
 from penstock.evaluate.pattern_bound.relaxed import RelaxedProblem
-from penstock.model.arrays import IntMatrix
+from penstock.model.arrays import FloatVector, IntMatrix
 from penstock.schedulers.base import Budget
 from penstock.schedulers.penstock.aggregate import AggregateProblem, MachineGroups
 from penstock.schedulers.penstock.sizes import SizeSearch
@@ -101,7 +101,8 @@ class ProofSearch:
         before = self.sizes.scale
         for node in smallest[:_TRIED]:
             assert node.counts is not None
-            counts = np.round(np.clip(node.counts, node.box.least, node.box.most))
+            inside = np.clip(node.counts, node.box.least, node.box.most)
+            counts: FloatVector = np.round(inside).astype(np.float64)
             key = tuple(counts.tolist())
             if key not in self._tried:
                 self._tried.add(key)
