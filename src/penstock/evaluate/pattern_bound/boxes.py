@@ -8,28 +8,22 @@ from itertools import pairwise
 
 import numpy as np
 
-from penstock.evaluate.pattern_bound.fillings import BoxFillings, Fillings, list_fillings
+from penstock.evaluate.pattern_bound.box_proof import REFUTED, prove, where_to_split
+from penstock.evaluate.pattern_bound.fillings import Fillings, list_fillings
 from penstock.evaluate.pattern_bound.fluid import FluidBox
 from penstock.evaluate.pattern_bound.packing import pack_counts, packing_effort
-from penstock.evaluate.pattern_bound.prices import FillingProgramme
 from penstock.evaluate.pattern_bound.relaxed import CountBox, RelaxedProblem
 from penstock.model.arrays import FloatVector, IntMatrix
 from penstock.model.certificate import Refutation
 
-#: A box is refuted only where its machines are worth less than its input by this factor.
-REFUTED = 1.0 - 1e-11
 #: More fillings than this are not listed; a box with more of them is split.
 _MOST_FILLINGS = 3000
 #: Fillings that take about as long to price as all else that is done with a box.
 _FILLINGS_PER_ROUND = 500
 #: Cells of a programme by points of CPU that make a round.
 _CELLS_PER_ROUND = 1e3
-#: Rounds of column generation, and the part of the value at which it ends.
-_ROUNDS, _NEAR = 40, 1e-9
 #: Halvings of the range of scales that counts may still carry.
 _HALVINGS = 25
-#: No split leaves less than this part of a range on either side.
-_LEAST_PART = 0.15
 #: Packings that take more work than this are not tried, and how much makes a round.
 _MOST_PACKING, _PACKING_PER_ROUND = 1e6, 2e3
 #: Counts above this are not told apart.
@@ -208,7 +202,7 @@ class BoxSearch:
     def _look_at_fillings(self, node: BoxNode, fillings: Fillings) -> None:
         self.lists_fillings = True
         self.rounds += len(fillings) / _FILLINGS_PER_ROUND
-        proof = _prove(self.relaxed, fillings, node, self.target)
+        proof = prove(self.relaxed, fillings, node.box, node.prices, self.target)
         node.prices, node.value = proof.prices, proof.value
         if proof.value < REFUTED:
             self._refute(node, Refutation.FILLINGS, proof.prices)
@@ -218,7 +212,7 @@ class BoxSearch:
         if node.box.is_point:
             self._pack(node, fillings)
             return
-        component, at = _where_to_split(node.box, proof)
+        component, at = where_to_split(node.box, proof)
         self._split(node, component, at)
 
     def _pack(self, node: BoxNode, fillings: Fillings) -> None:
@@ -247,7 +241,7 @@ class BoxSearch:
         below, above = self.target, node.scale
         for _ in range(_HALVINGS):
             middle = 0.5 * (below + above)
-            proof = _prove(self.relaxed, fillings, node, middle)
+            proof = prove(self.relaxed, fillings, node.box, node.prices, middle)
             if proof.value < REFUTED:
                 node.refutation, node.proof = Refutation.FILLINGS, proof.prices
                 above = node.refuted_at = middle
@@ -255,71 +249,3 @@ class BoxSearch:
                 below = middle
         node.scale = above
         self._give_up(node)
-
-
-@dataclass(frozen=True)
-class _Proof:
-    """The best prices found for a box, and the fillings that are worth most at them."""
-
-    value: float
-    prices: FloatVector
-    counts: FloatVector
-    #: What it gains that fillings have instances of unlike size, by component.
-    spread: FloatVector
-
-
-def _prove(relaxed: RelaxedProblem, fillings: Fillings, node: BoxNode, scale: float) -> _Proof:
-    """Prices at which the machines of a box are worth as little as can be; input is worth 1."""
-    fed = relaxed.fed
-    priced = BoxFillings(relaxed, fillings, node.box, scale)
-    programme = FillingProgramme(relaxed.visits[fed], relaxed.machines)
-    components = len(relaxed.visits)
-    prices = node.prices
-    if prices is None or len(prices) != components:
-        prices = np.where(relaxed.visits > 0, relaxed.e.mean(axis=0), 0.0)
-        prices = np.where(np.isfinite(prices), prices, 1.0)
-    prices = _normed(prices, relaxed.visits)
-    best, best_prices = np.inf, prices
-    inputs: list[FloatVector] = []
-    rows: list[int] = []
-    for _ in range(_ROUNDS):
-        filled = priced.best(prices)
-        value = float(relaxed.machines @ filled.worth)
-        if value < best:
-            best, best_prices = value, prices
-        if best < REFUTED:
-            return _Proof(best, best_prices, node.box.least, np.zeros(components))
-        programme.add(filled.inputs[:, fed], filled.kinds)
-        inputs.extend(filled.inputs)
-        rows.extend(filled.rows.tolist())
-        theta, proposed = programme.solve()
-        if best - theta <= _NEAR or theta > 1.0 + _NEAR:
-            break
-        prices = np.zeros(components)
-        prices[fed] = proposed
-        prices = _normed(prices, relaxed.visits)
-    used, machines = programme.in_use()
-    counts = fillings.counts[np.array(rows, dtype=np.int64)[used]]
-    taken = np.array(inputs)[used]
-    total = machines @ counts
-    each = np.divide(machines @ taken, total, out=np.zeros(components), where=total > 0)
-    spread = machines @ np.abs(taken - counts * each) * best_prices
-    return _Proof(best, best_prices, np.maximum(total, 1.0), spread)
-
-
-def _normed(prices: FloatVector, visits: FloatVector) -> FloatVector:
-    total = float(prices @ visits)
-    return prices / total if total > 0 else np.ones(len(prices)) / float(visits.sum())
-
-
-def _where_to_split(box: CountBox, proof: _Proof) -> tuple[int, float]:
-    """The component that gains most by instances of unlike size, at its average count."""
-    width = box.most - box.least
-    gain = np.where(width > 0, proof.spread, -1.0)
-    if gain.max() <= 1e-12:
-        gain = np.where(width > 0, width / box.most, -1.0)
-    component = int(gain.argmax())
-    least, most = float(box.least[component]), float(box.most[component])
-    margin = np.floor(_LEAST_PART * (most - least))
-    at = float(np.clip(np.floor(proof.counts[component]), least + margin, most - 1.0 - margin))
-    return component, at

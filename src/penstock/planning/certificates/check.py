@@ -20,31 +20,20 @@ from dataclasses import dataclass
 
 from penstock.errors import InputError
 from penstock.model.certificate import Certificate, ProofStep, Refutation
-from penstock.model.problem import UNLIMITED, Problem
+from penstock.model.problem import UNLIMITED
+from penstock.planning.certificates.best_filling import BestFilling
+from penstock.planning.certificates.figures import (
+    SLACK_POINTS,
+    SLACK_RESOURCES,
+    MachineLimits,
+    even_input,
+    machines_of,
+)
 
 #: Machines must be worth less than the input by this part: far more than rounding.
 _CLEARLY_LESS = 1e-12
-#: What rounding in the cost model may let pass.
-_POINTS, _RESOURCES = 1e-10, 1e-8
 #: Ways to deal counts over machines that are tried before a step counts as not checked.
 _MOST_WAYS = 500_000
-
-
-@dataclass(frozen=True)
-class MachineLimits:
-    """A type of machines and how many there are of it. Lists are by component."""
-
-    number: int
-    points: float
-    worker_points: float
-    slots: float
-    #: Points per tuple/s, fixed points, most points of an instance; ``None``: may not run.
-    e: list[float | None]
-    met: list[float]
-    thread: list[float]
-    #: What is there of each resource, and what a worker process takes.
-    offered: list[float]
-    worker_needs: list[float]
 
 
 @dataclass(frozen=True)
@@ -217,7 +206,7 @@ class Checker:
         total = 0.0
         for machine in self.machines:
             # A little more than is left decides nothing: another machine may be worth nothing.
-            best = _BestFilling(self, machine, prices, box, least, most).worth()
+            best = BestFilling(self, machine, prices, box, least, most).worth()
             total += machine.number * best
             if total >= wanted * (1.0 - _CLEARLY_LESS):
                 return False
@@ -242,7 +231,7 @@ class Checker:
         return all(
             sum(counts[c] * self.request[c][r] for c in self.fed)
             + machine.worker_needs[r] * workers
-            <= offered + _RESOURCES
+            <= offered + SLACK_RESOURCES
             for r, offered in enumerate(machine.offered)
         )
 
@@ -292,7 +281,7 @@ class Checker:
                 yield from more(room - n * (points or 0.0))
                 filling.pop()
 
-        yield from more(machine.points + _POINTS)
+        yield from more(machine.points + SLACK_POINTS)
 
     def points(self, machine: MachineLimits, c: int, size: float) -> float | None:
         """Points of an instance that takes in so much; ``None`` if it may not run there."""
@@ -300,146 +289,4 @@ class Checker:
         if e is None:
             return None
         points = e * self.scale * size + machine.met[c]
-        return points if points <= machine.thread[c] + _POINTS else None
-
-
-class _BestFilling:
-    """The most that the instances on one machine can be worth."""
-
-    def __init__(
-        self,
-        checker: Checker,
-        machine: MachineLimits,
-        prices: Sequence[float],
-        box: CountRanges,
-        least: list[float],
-        most: list[float],
-    ) -> None:
-        self.checker, self.machine, self.prices, self.box = checker, machine, prices, box
-        self.least = least
-        self.points = {c: checker.points(machine, c, least[c]) for c in checker.fed}
-        self.here = [c for c in checker.fed if self.points[c] is not None and prices[c] > 0]
-        self.here.sort(key=lambda c: -self._per_point(c))
-        self.spread = {c: self._most(c, most[c]) - least[c] for c in self.here}
-        self.best = 0.0
-
-    def worth(self) -> float:
-        self._add(0, {}, self.machine.points + _POINTS, 0.0)
-        return self.best
-
-    def _per_point(self, c: int) -> float:
-        """What a point is worth that goes into tuples of a component."""
-        cost = (self.machine.e[c] or 0.0) * self.checker.scale
-        return self.prices[c] / cost if cost > 0 else math.inf
-
-    def _most(self, c: int, size: float) -> float:
-        cost = (self.machine.e[c] or 0.0) * self.checker.scale
-        if cost > 0:
-            size = min(
-                size, max(self.machine.thread[c] - self.machine.met[c] + _POINTS, 0.0) / cost
-            )
-        return max(size, self.least[c])
-
-    def _add(self, position: int, held: dict[int, int], room: float, worth: float) -> None:
-        """Try all numbers of the components from here on, beside those that are held."""
-        if held:
-            self._fill(held, room, worth)
-        if position == len(self.here):
-            return
-        # No point that is left can be worth more than one of the best component's tuples.
-        first = min([self.here.index(c) for c in held], default=position)
-        ahead = self._per_point(self.here[min(first, position)])
-        if worth + room * ahead + self._free(held) <= self.best:
-            return
-        for at in range(position, len(self.here)):
-            c = self.here[at]
-            points = self.points[c] or 0.0
-            number = 1
-            while number * points <= room and number <= self.box.most[c]:
-                self._add(
-                    at + 1,
-                    {**held, c: number},
-                    room - number * points,
-                    worth + number * self.prices[c] * self.least[c],
-                )
-                if self._has_enough(c, number):
-                    break
-                number += 1
-
-    def _free(self, held: dict[int, int]) -> float:
-        """What tuples that cost nothing may add; anything where some may still come."""
-        return math.inf if any(self._per_point(c) == math.inf for c in self.here) else 0.0
-
-    def _has_enough(self, c: int, number: int) -> bool:
-        """Whether another instance of a component can only cost: these could use all points."""
-        cost = (self.machine.e[c] or 0.0) * self.checker.scale
-        return number * cost * (self.least[c] + self.spread[c]) > self.machine.points + _POINTS
-
-    def _fill(self, held: dict[int, int], room: float, worth: float) -> None:
-        """The rest of the points goes to where a point is worth most."""
-        counts = [held.get(c, 0) for c in self.checker.components]
-        workers = self.checker.workers(counts)
-        if not self.checker.fits_beside_cpu(self.machine, counts, workers):
-            return
-        room -= self.machine.worker_points * max(workers - 1, 0)
-        if room < 0:
-            return
-        for c in self.here:
-            if c not in held:
-                continue
-            cost = (self.machine.e[c] or 0.0) * self.checker.scale
-            more = held[c] * self.spread[c]
-            taken = more if cost == 0 else min(more, room / cost)
-            worth += self.prices[c] * taken
-            room -= taken * cost
-        self.best = max(self.best, worth)
-
-
-def machines_of(problem: Problem) -> list[MachineLimits]:
-    """The types that have machines, with the figures of each."""
-    cluster, table = problem.cluster, problem.resources.only_hard
-    machines = []
-    for t, kind in enumerate(cluster.types):
-        number = sum(machine.type == kind.name for machine in cluster.machines)
-        if not number:
-            continue
-        usable = kind.cpu_points * (1.0 - cluster.headroom)
-        offered, worker = table.capacity_of_type[t].tolist(), table.worker_on_type[t].tolist()
-        thread = problem.instance_points[:, t].tolist()
-        e, met = problem.e[:, t].tolist(), problem.met[:, t].tolist()
-        room = max(usable - kind.base_cpu_points - kind.worker_cpu_points, 0.0)
-        may_run = [
-            math.isfinite(e[c])
-            and all(
-                table.request[c, r] + worker[r] <= offered[r] + _RESOURCES
-                for r in range(len(offered))
-            )
-            and met[c] <= min(thread[c], room) + _POINTS
-            for c in range(len(e))
-        ]
-        machines.append(
-            MachineLimits(
-                number=number,
-                points=room,
-                worker_points=kind.worker_cpu_points,
-                slots=kind.slots,
-                e=[e[c] if may_run[c] else None for c in range(len(e))],
-                met=met,
-                thread=thread,
-                offered=offered,
-                worker_needs=worker,
-            )
-        )
-    return machines
-
-
-def even_input(problem: Problem) -> list[float]:
-    """Input of each component at scale 1 that every plan divides evenly among its instances."""
-    spouts = problem.spout_rate.tolist()
-    even = [0.0 if problem.weighted else rate for rate in spouts]
-    for stream in problem.streams:
-        grouping = stream.grouping
-        by_shares = problem.weighted and grouping.follows_shares
-        if (grouping.is_even or (grouping.is_keyed and not stream.keys)) and not by_shares:
-            even[stream.target] += float(problem.visits[stream.source]) * stream.selectivity
-    return even
+        return points if points <= machine.thread[c] + SLACK_POINTS else None

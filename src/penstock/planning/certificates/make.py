@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from penstock.errors import InputError
 from penstock.evaluate.bound import upper_bound
 from penstock.evaluate.capacity import capacity
-from penstock.evaluate.pattern_bound.boxes import REFUTED, BoxNode
+from penstock.evaluate.pattern_bound.box_proof import REFUTED
+from penstock.evaluate.pattern_bound.boxes import BoxNode
 from penstock.evaluate.pattern_bound.fluid import FluidBox
 from penstock.evaluate.pattern_bound.relaxed import RelaxedProblem
 from penstock.model.arrays import FloatVector

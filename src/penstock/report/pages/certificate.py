@@ -20,6 +20,7 @@ def certificate_page(
     lines = [
         _claim(certificate, scale),
         *_better(certificate, scale, better),
+        *_lower_claim(certificate),
         covers(certificate.plan),
         _how(boxes, checked=checked),
     ]
@@ -49,6 +50,15 @@ def _better(certificate: Certificate, scale: float, better: float) -> list[str]:
     carried = rate(better * float(certificate.plan.problem.demand.sum()))
     found = f"A plan that carries {carried} tuples/s was found on the way"
     return [f"{found}; penstock plan --set effort={_MORE_EFFORT} looks for it."]
+
+
+def _lower_claim(certificate: Certificate) -> list[str]:
+    """What the plan file says beyond the certificate, by another proof."""
+    claimed, kind = certificate.plan.predicted.bound_scale, certificate.plan.predicted.bound_kind
+    if claimed is None or claimed >= certificate.bound_scale * (1.0 - OPTIMAL_WITHIN):
+        return []
+    most = rate(claimed * float(certificate.plan.problem.demand.sum()))
+    return [f"The plan's own bound is lower, {most} tuples/s ({kind}); it is not part of this."]
 
 
 def machines(plan: Plan) -> str:
