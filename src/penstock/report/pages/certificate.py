@@ -39,8 +39,7 @@ def _claim(certificate: Certificate, scale: float) -> str:
         )
     return (
         f"No plan for {plan.problem.title} on these {machines(plan)} carries more than {most} "
-        f"tuples/s. This plan carries {carried}, {percent(gap)} less: nothing better than that "
-        "is left to find."
+        f"tuples/s. This plan carries {carried}, {percent(gap)} less: at most that is left to find."
     )
 
 
