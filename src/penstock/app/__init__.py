@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from penstock.app.calibrations import cluster_with_type as cluster_with_type
     from penstock.app.calibrations import fingerprint as fingerprint
     from penstock.app.calibrations import with_fingerprint as with_fingerprint
+    from penstock.app.certificates import CheckedCertificate as CheckedCertificate
+    from penstock.app.certificates import certify as certify
+    from penstock.app.certificates import check as check
     from penstock.app.clusters import RunningCluster as RunningCluster
     from penstock.app.clusters import diff_running as diff_running
     from penstock.app.clusters import engine as engine
@@ -122,6 +125,7 @@ _NAMES = {
     "penstock.app.answers": ("Comparison", "PlanAnswer"),
     "penstock.app.applying": ("PreparedPlan", "apply", "prepared"),
     "penstock.app.calibrations": ("cluster_with_type", "fingerprint", "with_fingerprint"),
+    "penstock.app.certificates": ("CheckedCertificate", "certify", "check"),
     "penstock.app.clusters": ("RunningCluster", "diff_running", "engine", "running", "snapshot"),
     "penstock.app.explanations": ("ComponentExplanation", "MachineExplanation", "explain"),
     "penstock.app.histories": (

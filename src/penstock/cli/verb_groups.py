@@ -15,6 +15,8 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "plan": "Plan topologies on a cluster.",
         "show": "Show a plan, or what it does under more load.",
         "explain": "Explain what limits a plan, or one part of it.",
+        "certify": "Prove how far a plan is from the best there is.",
+        "check": "Check the proof in a certificate, without any solver.",
         "advise": "Advise what to buy, what to remove and what to speed up.",
         "compare": "Compare schedulers on one problem.",
         "diff": "Show what changes between two plans.",
