@@ -228,6 +228,7 @@ def _measured(executor: _Executor, before: _Moment, after: _Moment) -> dict[str,
         "worker_memory_mb": None if memory is None else memory / _BYTES_PER_MB,
         "queue_fill": _queue_fill(executor, after),
         "held_back": _held_back(tasks, before, after),
+        "backlog": _backlog(tasks, after),
         "uptime_s": after.of_worker("uptimeSecs"),
     }
 
@@ -287,6 +288,17 @@ def _held_back(tasks: Iterable[int], before: _Moment, after: _Moment) -> float |
     if all(value is None for value in ms):
         return None
     return min(1.0, sum(value or 0.0 for value in ms) / (after.time_ms - before.time_ms))
+
+
+def _backlog(tasks: Iterable[int], after: _Moment) -> float | None:
+    """What waits at a source, as Storm's KafkaSpout tells it behind the name of its topic."""
+    waiting = [
+        max(0.0, value)
+        for task in tasks
+        for metric, value in after.gauges.get(task, {}).items()
+        if metric.endswith("totalSpoutLag")
+    ]
+    return sum(waiting) if waiting else None
 
 
 def _queue_fill(executor: _Executor, after: _Moment) -> float | None:

@@ -35,6 +35,8 @@ final class RegistrySampler {
     /** Milliseconds in which a spout was not asked for tuples, because too many are under way or downstream is full. */
     private static final String PENDING_MS = "__skipped-max-spout-ms";
     private static final String BACKPRESSURE_MS = "__skipped-backpressure-ms";
+    /** What waits at a source, as Storm's KafkaSpout calls it behind the name of its topic. */
+    private static final String BACKLOG = "totalSpoutLag";
     private static final List<String> COUNTED = List.of(EXECUTED, EMITTED, ACKED, PENDING_MS, BACKPRESSURE_MS);
     private static final List<String> READ = List.of(EXECUTE_MS, PROCESS_MS, COMPLETE_MS, POPULATION, CAPACITY);
     private static final double POINTS_PER_NS_PER_MS = 100.0 / 1e6;
@@ -123,6 +125,9 @@ final class RegistrySampler {
 
     private static Name parse(String full) {
         Matcher metric = METRIC.matcher(full);
+        if (metric.matches() && full.endsWith(BACKLOG)) {
+            return new Name(Integer.parseInt(metric.group(1)), BACKLOG, metric.group(2));
+        }
         if (metric.matches() && !full.endsWith(".m1_rate")) {
             for (List<String> kinds : List.of(COUNTED, READ)) {
                 for (String kind : kinds) {
@@ -174,6 +179,7 @@ final class RegistrySampler {
         line.put("worker_memory_mb", cpu.memoryMb());
         put(line, "queue_fill", queueFill(executor, now));
         put(line, "held_back", heldBack(executor, old, now));
+        put(line, "backlog", backlog(executor, now));
         put(line, "latency_ms", mean(executor, now, COMPLETE_MS, differences(executor, old, now, ACKED)));
         line.put("uptime_s", cpu.uptimeSeconds());
         return line;
@@ -284,6 +290,17 @@ final class RegistrySampler {
         }
         double ms = (pending == null ? 0 : pending) + (pressed == null ? 0 : pressed);
         return Math.min(1.0, ms / (now.timeMs - old.timeMs));
+    }
+
+    /** Tuples that wait at the source for these tasks; most components have none. */
+    private static Double backlog(JvmCpu.Executor executor, Moment now) {
+        Double total = null;
+        for (int task = executor.first(); task <= executor.last(); task++) {
+            for (double waiting : now.of(task, BACKLOG).values()) {
+                total = (total == null ? 0 : total) + Math.max(0, waiting);
+            }
+        }
+        return total;
     }
 
     private static boolean isMeasured(String name) {
