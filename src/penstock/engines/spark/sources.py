@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +11,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from penstock.engines.offered_load import read_load_steps
 from penstock.engines.spark.packets import ROWS
 from penstock.errors import Finding, InputError
 from penstock.telemetry.kafka import KafkaTopic
@@ -18,6 +19,8 @@ from penstock.telemetry.kafka import KafkaTopic
 VALUE = "value"
 #: Tasks that unfold tickets: it is little work, and each task costs some.
 _READERS = 2
+#: Of a batch whose rows are counted when it begins.
+_TICKETS = 8
 _TEXT = pa.schema([(VALUE, pa.string())])
 
 
@@ -65,6 +68,68 @@ class RateSource:
             return f"{self.rows_per_batch:,} numbers a batch"
         levels = " / ".join(f"{round(level * self.rows_per_batch):,}" for level in self.levels)
         return f"{levels} numbers in a batch, in turn"
+
+
+@dataclass(frozen=True)
+class Arrived:
+    """What has come to a source that others fill, and what was taken of it so far."""
+
+    offered: float
+    taken: int
+    #: When the first row that was not taken yet had come, by the time of day.
+    waits_since_s: float
+
+    @property
+    def backlog(self) -> float:
+        return max(0.0, self.offered - self.taken)
+
+
+@dataclass(frozen=True)
+class OfferedSource:
+    """Numbers from 0 on, as many as a file of steps says have been offered, taken in or not.
+
+    A batch takes what waits, up to a limit. How much that is, is decided when it begins; what
+    counts is what the batch before it, the last that is whole, had taken.
+    """
+
+    #: See :mod:`penstock.engines.offered_load`.
+    rates: Path
+    most_rows: int
+    first: int = 0
+    count: int = 0
+
+    schema = pa.schema([(VALUE, pa.int64())])
+
+    def stream(self, spark: SparkSession) -> DataFrame:
+        return (
+            spark.readStream.format("rate-micro-batch")
+            .option("rowsPerBatch", _TICKETS)
+            .option("numPartitions", _READERS)
+            .load()
+            .select(VALUE)
+        )
+
+    def arrived(self, taken: int, now_s: float) -> Arrived:
+        load = read_load_steps(self.rates)
+        return Arrived(load.until(now_s), taken, min(load.reached(taken + 1), now_s))
+
+    def taking(self, arrived: Arrived) -> OfferedSource:
+        """For one batch: what waits."""
+        count = min(int(arrived.backlog), self.most_rows)
+        return replace(self, first=arrived.taken, count=count)
+
+    def unfolded(self, read: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Each ticket is an equal part of the batch's numbers."""
+        for ticket in read.column(VALUE).to_pylist():
+            turn = ticket % _TICKETS
+            begin, end = (self.count * part // _TICKETS for part in (turn, turn + 1))
+            for at in range(begin, end, ROWS):
+                numbers = np.arange(at, min(at + ROWS, end), dtype=np.int64) + self.first
+                yield pa.RecordBatch.from_arrays([pa.array(numbers)], schema=self.schema)
+
+    @property
+    def about(self) -> str:
+        return f"numbers at the rates of {self.rates}, up to {self.most_rows:,} a batch"
 
 
 @dataclass(frozen=True)
@@ -121,4 +186,4 @@ class KafkaSource:
         return f"{self.location}, up to {self.rows_per_batch:,} values a batch"
 
 
-Source = RateSource | FileSource | KafkaSource
+Source = RateSource | OfferedSource | FileSource | KafkaSource

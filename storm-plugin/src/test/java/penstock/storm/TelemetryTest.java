@@ -186,6 +186,21 @@ class TelemetryTest {
         assertEquals(1.0, ((Number) parsed(sampler.sample(30_000).get(0)).get("held_back")).doubleValue(), 1e-12);
     }
 
+    /** As KafkaSpout tells it, of each topic: 40 and 2 tuples wait for one task, 8 for the other. */
+    @Test
+    void whatWaitsAtASpoutsSourceIsAddedUp() throws Exception {
+        MetricRegistry registry = new MetricRegistry();
+        GivenCpu cpu = new GivenCpu();
+        cpu.executors.put(new JvmCpu.Executor("src", 9, 10), 0L);
+        RegistrySampler sampler = new RegistrySampler(registry, WORKER, cpu, task -> Map.of());
+        String at = "storm.topology.t-1-1.host.src.";
+        registry.register(at + "9.6700-clicks/totalSpoutLag", (Gauge<Object>) () -> 40L);
+        registry.register(at + "9.6700-views/totalSpoutLag", (Gauge<Object>) () -> 2L);
+        registry.register(at + "10.6700-clicks/totalSpoutLag", (Gauge<Object>) () -> 8L);
+        sampler.sample(10_000);
+        assertEquals(50.0, ((Number) parsed(sampler.sample(20_000).get(0)).get("backlog")).doubleValue(), 1e-12);
+    }
+
     @Test
     void theCpuOfAThreadIsItsOwn() throws Exception {
         Thread busy = new Thread(

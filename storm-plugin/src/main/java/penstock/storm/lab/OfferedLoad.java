@@ -1,12 +1,10 @@
 package penstock.storm.lab;
 
-import java.util.Arrays;
-
 /**
  * What a source is offered over time: tuples/s from one moment to the next, in steps.
  *
- * <p>Written as lines of a time of day and a rate, {@code 1700000000.0 60}, in the order of time. A single number is a rate
- * without a beginning: how much was offered so far is not known then.
+ * <p>Written as lines of a time of day and a rate, {@code 1700000000.0 60}, in the order of time. A number alone is a
+ * rate that holds since it was written.
  */
 final class OfferedLoad {
     static final OfferedLoad NOTHING = new OfferedLoad(new double[] {0}, new double[] {0});
@@ -19,8 +17,12 @@ final class OfferedLoad {
         this.perS = perS;
     }
 
-    /** Null where the text is no load: somebody is writing it. */
-    static OfferedLoad of(String text) {
+    /**
+     * Null where the text is no load: somebody is writing it.
+     *
+     * @param writtenS since when a number alone holds
+     */
+    static OfferedLoad of(String text, double writtenS) {
         String[] lines = text.strip().split("\\R");
         double[] fromS = new double[lines.length];
         double[] perS = new double[lines.length];
@@ -30,7 +32,7 @@ final class OfferedLoad {
                 if (words.length > 2 || (words.length == 1 && lines.length > 1)) {
                     return null;
                 }
-                fromS[i] = words.length == 1 ? Double.NEGATIVE_INFINITY : Double.parseDouble(words[0]);
+                fromS[i] = words.length == 1 ? writtenS : Double.parseDouble(words[0]);
                 perS[i] = Double.parseDouble(words[words.length - 1]);
                 if (!(perS[i] >= 0) || (i > 0 && !(fromS[i] >= fromS[i - 1]))) {
                     return null;
@@ -51,21 +53,13 @@ final class OfferedLoad {
         return rate;
     }
 
-    /** Tuples that were offered until a time of day; not a number where it is not known since when. */
+    /** Tuples that were offered until a time of day. */
     double until(double nowS) {
-        if (Double.isInfinite(fromS[0])) {
-            return Double.NaN;
-        }
         double total = 0;
         for (int i = 0; i < fromS.length && fromS[i] < nowS; i++) {
             double end = i + 1 < fromS.length ? Math.min(fromS[i + 1], nowS) : nowS;
             total += (end - fromS[i]) * perS[i];
         }
         return total;
-    }
-
-    @Override
-    public String toString() {
-        return Arrays.toString(fromS) + " " + Arrays.toString(perS);
     }
 }

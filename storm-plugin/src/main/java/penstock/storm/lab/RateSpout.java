@@ -81,7 +81,7 @@ final class RateSpout extends BaseRichSpout {
         mostPending = conf.get(PENDING) instanceof Number most ? most.doubleValue() : Double.POSITIVE_INFINITY;
         acked = Proof.in(conf.get(PROOF), "acked", component, context.getThisTaskId());
         rateFile = conf.get(RATE_FILE) == null ? null : Path.of(conf.get(RATE_FILE).toString());
-        load = conf.get(RATE) instanceof Number rate ? OfferedLoad.of(rate.toString()) : OfferedLoad.NOTHING;
+        load = conf.get(RATE) instanceof Number rate ? OfferedLoad.of(rate.toString(), clockS()) : OfferedLoad.NOTHING;
         if (conf.get(SOURCE) != null) {
             source = SourceQueue.in(Path.of(conf.get(SOURCE).toString()), component, tasks, context.getThisTaskIndex());
             source.giveBack();
@@ -132,7 +132,8 @@ final class RateSpout extends BaseRichSpout {
             return;
         }
         try {
-            OfferedLoad read = OfferedLoad.of(Files.readString(rateFile));
+            double writtenS = Files.getLastModifiedTime(rateFile).toMillis() / 1e3;
+            OfferedLoad read = OfferedLoad.of(Files.readString(rateFile), writtenS);
             load = read == null ? load : read;
         } catch (IOException unreadable) {
             // Somebody is writing it; the old rate holds until the next look.
