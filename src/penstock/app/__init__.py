@@ -99,6 +99,10 @@ if TYPE_CHECKING:
     from penstock.app.telemetry import telemetry_of as telemetry_of
     from penstock.app.validation import ValidFile as ValidFile
     from penstock.app.validation import validate as validate
+    from penstock.app.watching.options import Act as Act
+    from penstock.app.watching.options import WatchOptions as WatchOptions
+    from penstock.app.watching.watcher import watch as watch
+    from penstock.app.watching.watcher import watching as watching
     from penstock.change.diff import diff as diff
     from penstock.control.rehearsed_engine import FaultPlan as FaultPlan
     from penstock.control.rehearsed_engine import SlowPlan as SlowPlan
@@ -161,6 +165,8 @@ _NAMES = {
     "penstock.app.sweeps": ("SweepResult", "sweep"),
     "penstock.app.telemetry": ("SparkOptions", "TelemetrySelection", "telemetry_of"),
     "penstock.app.validation": ("ValidFile", "validate"),
+    "penstock.app.watching.options": ("Act", "WatchOptions"),
+    "penstock.app.watching.watcher": ("watch", "watching"),
     "penstock.change.diff": ("diff",),
     "penstock.control.rehearsed_engine": ("FaultPlan", "SlowPlan"),
     "penstock.files.store": ("dumps", "load", "save"),

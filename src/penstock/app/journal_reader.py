@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from penstock.app.journal import open_journal, power_of
+from penstock.app.journal import power_of
+from penstock.app.journal_file import open_journal
 from penstock.control.decision import Decision, DecisionKind, Refusal
 from penstock.control.detectors.detector import Detection
 from penstock.control.journal import JournalEntry
@@ -77,8 +78,9 @@ def _entry(row: dict[str, Any], problem: Problem) -> JournalEntry | None:
     return JournalEntry(
         row["begin_s"], row["end_s"], row["turns"], placement, alive,
         _known(row["offered_per_s"]), _known(row["processed_per_s"]), _known(row["backlog"]),
-        _known(row["latency_s"]), _known(row["paused_s"]), _array(row["cpu"]),
-        _array(row["stream_per_s"]), decision,
+        _known(row["latency_s"]), _known(row["paused_s"]),
+        _array(row["cpu"], len(problem.cluster.machines)),
+        _array(row["stream_per_s"], len(problem.streams)), decision,
         tuple(Detection(**d) for d in row["detections"] or ()),
     )  # fmt: skip
 
@@ -118,5 +120,8 @@ def _known(value: float | None) -> float:
     return nan if value is None else float(value)
 
 
-def _array(values: list[float | None] | None) -> FloatVector | None:
-    return None if values is None else np.array([_known(v) for v in values])
+def _array(values: list[float | None] | None, length: int) -> FloatVector | None:
+    """As long as today: what came later is at the end, and was not known then."""
+    if values is None or len(values) > length:
+        return None
+    return np.array([*map(_known, values), *[nan] * (length - len(values))])

@@ -68,5 +68,7 @@ class Reading:
     traffic_per_s: Mapping[tuple[InstanceName, InstanceName], float] = field(default_factory=dict)
     #: Shares in force of the instances of (topology, component); others divide evenly.
     shares: Mapping[tuple[str, str], tuple[float, ...]] = field(default_factory=dict)
+    #: Since when everything that should run has run; NaN: it does not, or nobody knows.
+    running_since_s: float = nan
     #: Age of the newest telemetry; NaN: there is none.
     telemetry_age_s: float = nan
