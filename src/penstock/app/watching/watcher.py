@@ -42,6 +42,7 @@ from penstock.engines.publisher import EngineAway
 from penstock.engines.reading import Reading
 from penstock.errors import InputError, PenstockError
 from penstock.planning.capacity_plans import CapacityPlanner
+from penstock.planning.stage_plans import planner_for
 from penstock.system.file_lock import locked
 
 #: What waits is replaced by a proposal that carries more by at least this part.
@@ -361,7 +362,7 @@ def watching(
     tell: Callable[[WatchEvent], None] = lambda _event: None,
     clock: Callable[[], float] = time.time,
     sleep: Callable[[float], None] = time.sleep,
-    planner: MakePlanner = CapacityPlanner,
+    planner: MakePlanner | None = None,
 ) -> Iterator[Watcher]:
     """A watcher, the only one of its cluster for as long as the block lasts."""
     engines.require(engine, Ability.WATCH)
@@ -374,7 +375,8 @@ def watching(
             session = stack.enter_context(engine.watch(order))
         if session.lock is not None:
             stack.enter_context(locked(session.lock, "another watcher of this cluster"))
-        watcher = Watcher(engine, session, options, say, tell, clock, sleep, planner)
+        make = planner or partial(planner_for, scheduler=engine.capabilities.scheduler)
+        watcher = Watcher(engine, session, options, say, tell, clock, sleep, make)
         stack.callback(lambda: watcher.journal and watcher.journal.close())
         yield watcher
 

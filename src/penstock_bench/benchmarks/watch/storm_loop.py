@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from penstock.app.watching.system import SystemMaker, WatchedSystem
 
+from penstock.app.watching.system import SystemMaker, WatchedSystem
 from penstock.engines.base import WatchOrder
 from penstock.engines.lab.cpu_keepalive import cpu_keepalive
 from penstock.engines.lab.pace import pace_measured
+from penstock.engines.offered_load import OfferedLoad
 from penstock.engines.registry import create
 from penstock.engines.storm.faults import kill_machine
 from penstock.engines.storm.proof import prove
@@ -78,19 +79,18 @@ class StormLoop:
 
     def run(self, policy: str, load: SteppedLoad) -> LiveRun:
         """The load from its first step to its end."""
-        self._submit(policy, load)
+        self.submit(policy, load)
         setup = self.setup(policy)
         began_s = time.time() + WARM_S
         first = (began_s - WARM_S, load.rates_per_s[0])
         offered = self.trial.topology.offer([first, *load.from_time(began_s)])
-        look = _Look(self.trial, offered.until)
-        with logged(load, began_s, look) as log:
+        with logged(load, began_s, self.look(offered)) as log:
             if policy == ALONE:
                 lost = self._live_through(load, began_s, log)
             else:
                 with watching(setup):
                     lost = self._live_through(load, began_s, log)
-        missing = self._end(lost)
+        missing = self.end(lost)
         run = LiveRun(policy, log, changes_of(setup.proposals(), began_s), missing, lost)
         say(
             f"{policy}: carried {100 * log.least_carried:.1f} % at least, waits "
@@ -99,6 +99,7 @@ class StormLoop:
         return run
 
     def setup(self, policy: str) -> WatcherSetup:
+        """What watches this lab."""
         name = policy.replace(" ", "-")
         engine = ("--from", "storm", "--storm-yaml", str(self._storm_yaml), "--telemetry",
                   str(self.trial.telemetry))  # fmt: skip
@@ -111,7 +112,12 @@ class StormLoop:
     def _storm_yaml(self) -> Path:
         return self.trial.lab.folder / "nimbus" / "storm.yaml"
 
-    def _submit(self, policy: str, load: SteppedLoad) -> None:
+    def look(self, offered: OfferedLoad) -> Callable[[float], tuple[float, float, frozenset[str]]]:
+        """For the log."""
+        return _Look(self.trial, offered.until)
+
+    def submit(self, policy: str, load: SteppedLoad) -> None:
+        """Run it on the plan for a little more than the first rate; Storm alone has its own."""
         trial = self.trial
         for folder in (trial.proof, trial.topology.queue, trial.telemetry):
             shutil.rmtree(folder, ignore_errors=True)
@@ -147,7 +153,7 @@ class StormLoop:
         used = [m for m in self.trial.lab.machines if m.name in names]
         return max(used, key=lambda m: m.points).name
 
-    def _end(self, lost: str) -> int:
+    def end(self, lost: str) -> int:
         """Drained, looked at and killed; the machine that was lost comes back."""
         trial = self.trial
         deadline = time.time() + _DRAINS_WITHIN_S
