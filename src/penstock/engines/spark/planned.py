@@ -248,8 +248,9 @@ class PlannedRun:
             self._tell("")
             runner = Runner(
                 spark, self.topology, self.code, self.source, self.folder,
-                partial(self._deployment, places), self.on_batch, self._after_batch, places,
-                lost_after_s=self.lost_after_s, every_s=self.every_s, clock=self.clock,
+                partial(self._deployment, places), self.on_batch, places,
+                lost_after_s=self.lost_after_s, every_s=self.every_s, on_status=self._after_batch,
+                clock=self.clock,
             )  # fmt: skip
             try:
                 runner.run(lambda: self._must_move or stop())

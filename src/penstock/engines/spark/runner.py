@@ -70,13 +70,13 @@ class Runner:
     #: Asked before every batch, so that a plan can be replaced between two.
     deployment: Callable[[], Deployment]
     on_batch: Callable[[Batch], None] = lambda _batch: None
-    #: Gets the same as it looks from the source.
-    on_status: Callable[[BatchStatus], None] = lambda _status: None
     #: Where instances are bound to places.
     places: Places | None = None
     lost_after_s: float = LOST_AFTER_S
     #: Seconds from the start of one batch to the next; 0 for as fast as they go.
     every_s: float = 0.0
+    #: Gets each whole batch as it looks from the source.
+    on_status: Callable[[BatchStatus], None] = lambda _status: None
     clock: Callable[[], float] = time.time
     _began: float = field(default_factory=time.monotonic)
     _before: float = 0.0

@@ -24,80 +24,88 @@ _JITTER_EVERY_S = 10.0
 
 
 def _compared(
-    engine: str, machines: str, factors: str, highest: float, step_s: float, policies: str,
+    engine: str, machines: str, factors: str, highest: float, step_s: float, first_s: float,
+    policies: str,
     costs: str,
 ) -> LoopComparison:  # fmt: skip
     if engine == "spark":
-        return spark_compared(machines, factors, highest, step_s, policies)
-    return storm_compared(machines, factors, highest, step_s, policies, costs)
+        return spark_compared(machines, factors, highest, step_s, first_s, policies)
+    return storm_compared(machines, factors, highest, step_s, first_s, policies, costs)
 
 
 # -- a load that steps, and a machine lost ---------------------------------------------------------
 
 
 def side_by_side(
-    engine: str, machines: str, factors: str, highest: float, step_s: float, policies: str,
+    engine: str, machines: str, factors: str, highest: float, step_s: float, first_s: float,
+    policies: str,
     costs: str = "measured",
 ) -> FigureTable:  # fmt: skip
-    return _compared(engine, machines, factors, highest, step_s, policies, costs).table()
+    return _compared(engine, machines, factors, highest, step_s, first_s, policies, costs).table()
 
 
 def least_carried(
-    engine: str, machines: str, factors: str, highest: float, step_s: float, policies: str,
+    engine: str, machines: str, factors: str, highest: float, step_s: float, first_s: float,
+    policies: str,
     costs: str = "measured", repeats: int = 1,
 ) -> Iterator[float]:  # fmt: skip
     """Of all stretches, the least part of what was offered that was done, in %."""
     for _ in range(repeats):
-        comparison = _compared(engine, machines, factors, highest, step_s, policies, costs)
+        comparison = _compared(engine, machines, factors, highest, step_s, first_s, policies, costs)
         yield 100 * comparison.ours.log.least_carried
 
 
 def longest_wait(
-    engine: str, machines: str, factors: str, highest: float, step_s: float, policies: str,
+    engine: str, machines: str, factors: str, highest: float, step_s: float, first_s: float,
+    policies: str,
     costs: str = "measured", repeats: int = 1,
 ) -> Iterator[float]:  # fmt: skip
     """Seconds of what is offered that wait or are under way at the end of a stretch, at most."""
     for _ in range(repeats):
-        comparison = _compared(engine, machines, factors, highest, step_s, policies, costs)
+        comparison = _compared(engine, machines, factors, highest, step_s, first_s, policies, costs)
         yield comparison.ours.log.longest_wait_s
 
 
 def wrong_results(
-    engine: str, machines: str, factors: str, highest: float, step_s: float, policies: str,
+    engine: str, machines: str, factors: str, highest: float, step_s: float, first_s: float,
+    policies: str,
     costs: str = "measured", repeats: int = 1,
 ) -> Iterator[float]:  # fmt: skip
     """Acked tuples that are missing at the sink (Storm), words counted wrongly (Spark)."""
     for _ in range(repeats):
-        comparison = _compared(engine, machines, factors, highest, step_s, policies, costs)
+        comparison = _compared(engine, machines, factors, highest, step_s, first_s, policies, costs)
         yield float(comparison.ours.wrong)
 
 
 def restarts_per_step(
-    engine: str, machines: str, factors: str, highest: float, step_s: float, policies: str,
+    engine: str, machines: str, factors: str, highest: float, step_s: float, first_s: float,
+    policies: str,
     costs: str = "measured", repeats: int = 1,
 ) -> Iterator[float]:  # fmt: skip
     for _ in range(repeats):
-        comparison = _compared(engine, machines, factors, highest, step_s, policies, costs)
+        comparison = _compared(engine, machines, factors, highest, step_s, first_s, policies, costs)
         yield float(comparison.ours.most_restarts_per_step)
 
 
 def hours_off_rehearsed(
-    engine: str, machines: str, factors: str, highest: float, step_s: float, policies: str,
+    engine: str, machines: str, factors: str, highest: float, step_s: float, first_s: float,
+    policies: str,
     costs: str = "measured", repeats: int = 1,
 ) -> Iterator[float]:  # fmt: skip
     """Machine-hours beside those that a rehearsal of the same load has, in %."""
     for _ in range(repeats):
-        comparison = _compared(engine, machines, factors, highest, step_s, policies, costs)
+        comparison = _compared(engine, machines, factors, highest, step_s, first_s, policies, costs)
         yield 100 * comparison.hours_off(OURS)
 
 
 def regret_off_rehearsed(
-    engine: str, machines: str, factors: str, highest: float, step_s: float, policies: str,
+    engine: str, machines: str, factors: str, highest: float, step_s: float, first_s: float,
+    policies: str,
     costs: str = "measured", repeats: int = 1,
 ) -> Iterator[float]:  # fmt: skip
     """Regret beside that of a rehearsal of the same load, in points of the least."""
     for _ in range(repeats):
-        comparison = _compared(engine, machines, factors, highest, step_s, policies, costs)
+        comparison = _compared(engine, machines, factors, highest, step_s, first_s, policies, costs)
         yield 100 * comparison.regret_off(OURS)
 
 

@@ -7,13 +7,12 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 
 from penstock.app.proposals import Proposal, Status
-
 from penstock.control.decision import DecisionKind
 from penstock.control.policies import registry
 from penstock.control.rehearsal import RehearsalSetting, rehearse
 from penstock.control.rehearsed_engine import FaultPlan
 from penstock.control.scores import Score
-from penstock.model.watch_rules import FREE, WatchRules
+from penstock.model.watch_rules import FREE, WatchRules, WatchSetting
 from penstock.planning.capacity_plans import CapacityPlanner
 from penstock.simulate.interval import EnginePauses
 from penstock_bench.benchmarks.suite import FigureTable
@@ -24,6 +23,8 @@ from penstock_bench.benchmarks.watch.stepped_load import SteppedLoad
 _SEEDS = 5
 #: Who has rules of ours; the peers bring a tempo of their own.
 OURS = "penstock"
+#: Whoever wants a step carried within a minute cannot look at it for most of that.
+PARAMETERS: Mapping[str, float] = {"confirm_s": 20.0}
 
 
 @dataclass(frozen=True)
@@ -64,11 +65,12 @@ def changes_of(proposals: Sequence[Proposal], began_s: float) -> tuple[tuple[flo
     return tuple((p.time_s - began_s, p) for p in made)
 
 
-def rules_for(policy: str, rules: WatchRules) -> WatchRules:
-    """The peers keep to what no policy can do without."""
+def setting_for(policy: str, rules: WatchRules) -> WatchSetting:
+    """A ``watch.yaml``. The peers keep to what no policy can do without."""
     if policy == OURS:
-        return rules
-    return replace(FREE, latency_target_s=rules.latency_target_s, pause_s=rules.pause_s)
+        return WatchSetting(policy, PARAMETERS, rules)
+    free = replace(FREE, latency_target_s=rules.latency_target_s, pause_s=rules.pause_s)
+    return WatchSetting(policy, {}, free)
 
 
 @dataclass(frozen=True)
@@ -92,8 +94,9 @@ def rehearsed(
     if load.kill_at_s is not None:
         assert 2 * load.kill_at_s > load.seconds  # or a second one would be lost
         faults = FaultPlan(every_s=load.kill_at_s, back_after_s=float("inf"))
-    setting = RehearsalSetting(rules_for(policy, rules), pauses, faults)
-    chosen = registry.configured(policy, {})
+    watch = setting_for(policy, rules)
+    setting = RehearsalSetting(watch.rules, pauses, faults)
+    chosen = registry.configured(policy, watch.parameters)
     scores: list[Score] = [
         rehearse(load.recorded(), chosen, planner, setting, seed).score for seed in range(_SEEDS)
     ]

@@ -43,7 +43,7 @@ from penstock_bench.benchmarks.watch.loop_run import (
     LoopComparison,
     changes_of,
     rehearsed,
-    rules_for,
+    setting_for,
 )
 from penstock_bench.benchmarks.watch.stepped_load import SteppedLoad
 from penstock_bench.benchmarks.watch.storm_loop import AT_FIRST, as_plan, wait_for
@@ -119,7 +119,7 @@ class SparkLoop:
     def setup(self, policy: str) -> WatcherSetup:
         engine = ("--from", "spark", "--engine-option", f"run-folder={self.folder}")
         return WatcherSetup(
-            self.loop.folder / f"watching-{policy}", policy, rules_for(policy, RULES),
+            self.loop.folder / f"watching-{policy}", setting_for(policy, RULES),
             self.profile, engine,
         )  # fmt: skip
 
@@ -233,7 +233,7 @@ def spark_loop(machines: str) -> Iterator[SparkLoop]:
 
 @made_once
 def spark_compared(
-    machines: str, factors: str, highest: float, step_s: float, policies: str
+    machines: str, factors: str, highest: float, step_s: float, first_s: float, policies: str
 ) -> LoopComparison:
     """Every policy through the same load, each on a lab of its own."""
     runs, rehearsals, bound = {}, {}, 0.0
@@ -242,7 +242,7 @@ def spark_compared(
         with spark_loop(machines) as loop:
             bound = loop.planner.bound_per_s
             base = highest * bound / max(numbers)
-            load = SteppedLoad.of(base, numbers, step_s)
+            load = SteppedLoad.of(base, numbers, step_s, first_s)
             say(f"×1 is {base:.0f} rows/s, the bound {bound:.0f}")
             rehearsals[name] = rehearsed(name, load, loop.planner, RULES, PAUSES)
             runs[name] = loop.run(name, load)

@@ -35,15 +35,16 @@ class SteppedLoad:
 
     @classmethod
     def of(
-        cls, base_per_s: float, factors: Sequence[float], step_s: float, with_loss: bool = True
+        cls, base_per_s: float, factors: Sequence[float], step_s: float, first_s: float
     ) -> SteppedLoad:
-        """Each factor for so long; during the last a machine is lost, and it lasts longer then."""
+        """Each factor for so long, the first for ``first_s``; a machine is lost during the last.
+
+        That one goes on afterwards for as long as a loss is given and half a step more.
+        """
         rates = tuple(base_per_s * factor for factor in factors)
-        steps = [step_s] * len(factors)
-        if not with_loss:
-            return cls(rates, tuple(steps))
+        steps = [first_s, *[step_s] * (len(factors) - 1)]
         kill_at_s = sum(steps)
-        steps[-1] += max(step_s, AFTER_LOSS_S + step_s / 2)
+        steps[-1] += AFTER_LOSS_S + step_s / 2
         return cls(rates, tuple(steps), kill_at_s)
 
     @property

@@ -38,7 +38,7 @@ from penstock_bench.benchmarks.watch.loop_run import (
     LoopComparison,
     changes_of,
     rehearsed,
-    rules_for,
+    setting_for,
 )
 from penstock_bench.benchmarks.watch.stepped_load import SteppedLoad
 from penstock_bench.benchmarks.watch.watcher_process import WatcherSetup, watching
@@ -104,7 +104,7 @@ class StormLoop:
         engine = ("--from", "storm", "--storm-yaml", str(self._storm_yaml), "--telemetry",
                   str(self.trial.telemetry))  # fmt: skip
         return WatcherSetup(
-            self.folder / name, policy, rules_for(policy, RULES), self.profile, engine,
+            self.folder / name, setting_for(policy, RULES), self.profile, engine,
             weighted=True,
         )  # fmt: skip
 
@@ -252,7 +252,13 @@ def known_costs(trial: Trial) -> Profile:
 
 @made_once
 def storm_compared(
-    machines: str, factors: str, highest: float, step_s: float, policies: str, costs: str
+    machines: str,
+    factors: str,
+    highest: float,
+    step_s: float,
+    first_s: float,
+    policies: str,
+    costs: str,
 ) -> LoopComparison:
     """Every policy through the same load, after another."""
     with trial_of(TOPOLOGY, machines) as trial, cpu_keepalive():
@@ -260,7 +266,7 @@ def storm_compared(
         planner = loop.system.planner
         numbers = [float(f) for f in factors.split(",")]
         base = highest * planner.bound_per_s / max(numbers)
-        load = SteppedLoad.of(base, numbers, step_s)
+        load = SteppedLoad.of(base, numbers, step_s, first_s)
         say(f"×1 is {base:.0f} tuples/s, the bound {planner.bound_per_s:.0f}")
         names = policies.split(",")
         rehearsals = {

@@ -78,8 +78,9 @@ class _Rounds:
         self.loop = loop
         setup = loop.setup(_POLICY)
         # Often, and never in doubt: what is tried is the kill.
-        rules = replace(setup.rules, cool_down_s=0.0, cool_down_growing_s=0.0)
-        self.setup: WatcherSetup = replace(setup, rules=rules, every_s=3.0)
+        rules = replace(setup.watch.rules, cool_down_s=0.0, cool_down_growing_s=0.0)
+        watch = replace(setup.watch, rules=rules)
+        self.setup: WatcherSetup = replace(setup, watch=watch, every_s=3.0)
         self.steps: list[tuple[float, float]] = []
         self._loads = itertools.cycle(_LOADS)
 

@@ -13,13 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from penstock.app.proposals import Proposal, proposal_book
-
 from penstock.app.rehearsal import watch_text
 from penstock.errors import PenstockError
 from penstock.files.store import save
 from penstock.files.writer import write_text
 from penstock.model.profile import Profile
-from penstock.model.watch_rules import WatchRules, WatchSetting
+from penstock.model.watch_rules import WatchSetting
 
 _ENDS_WITHIN_S = 60.0
 
@@ -29,8 +28,7 @@ class WatcherSetup:
     """What a watcher is told; its files lie in a folder of its own."""
 
     folder: Path
-    policy: str
-    rules: WatchRules
+    watch: WatchSetting
     profile: Profile
     #: Which engine, and where it is: options of the command line.
     engine: tuple[str, ...]
@@ -53,7 +51,7 @@ class WatcherSetup:
         """The watcher's command line; its rules and costs are written where it reads them."""
         self.folder.mkdir(parents=True, exist_ok=True)
         rules, profile = self.folder / "watch.yaml", self.folder / "profile.json"
-        write_text(rules, watch_text(WatchSetting(self.policy, {}, self.rules)))
+        write_text(rules, watch_text(self.watch))
         save(self.profile, profile)
         return [
             sys.executable, "-m", "penstock", "watch", *self.engine, "--rules", str(rules),
