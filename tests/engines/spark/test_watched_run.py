@@ -34,8 +34,8 @@ def watched(tmp_path, monkeypatch):
     def start(plan, **options):
         run = FakeRun(tmp_path, plan, **options)
         monkeypatch.setattr(watched_run, "read_status", run.read_status)
-        order = WatchOrder(clock=lambda: 1060.0)
-        return run, SparkRunSession(run.folder, order=order, workers=run.registered)
+        monkeypatch.setattr(watched_run, "registered_workers", run.registered)
+        return run, SparkRunSession(run.folder, order=WatchOrder(clock=lambda: 1060.0))
 
     return start
 

@@ -9,7 +9,7 @@ the run begin a new session.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from math import nan
 from pathlib import Path
@@ -22,7 +22,7 @@ from penstock.engines.publication import prepare as prepare_publication
 from penstock.engines.publisher import EngineAway, PlanRecord, Publisher
 from penstock.engines.reading import InstanceReading, Reading, TopologyReading
 from penstock.engines.spark.deployment import PlaceBy
-from penstock.engines.spark.master_page import RegisteredWorker, machines_there, registered_workers
+from penstock.engines.spark.master_page import machines_there, registered_workers
 from penstock.engines.spark.planned import plan_id_of
 from penstock.engines.spark.run_status import BatchStatus, RunStatus, read_status
 from penstock.engines.spark.runner import TELEMETRY
@@ -50,7 +50,6 @@ class SparkRunSession:
     #: The master's page, where it is not in its usual place.
     master_page: str | None = None
     order: WatchOrder = field(default_factory=WatchOrder)
-    workers: Callable[[str, str | None], list[RegisteredWorker]] = registered_workers
 
     # -- what runs --------------------------------------------------------------------------------
 
@@ -100,7 +99,7 @@ class SparkRunSession:
         """The machines that have a worker; without a standalone master, those of the plan."""
         if not status.master.startswith("spark://"):
             return planned, ("no standalone master: which machines are there is not known",)
-        machines = machines_there(planned, self.workers(status.master, self.master_page))
+        machines = machines_there(planned, registered_workers(status.master, self.master_page))
         if not machines:
             raise EngineAway("no machine of the plan has a worker at Spark's master")
         kinds = {machine.type for machine in machines}
@@ -206,8 +205,10 @@ def _without_restart(step: PublicationStep) -> PublicationStep:
 
 
 def _of_running(topology: Topology, places: Places) -> Topology:
-    """Counts are the planner's to choose."""
-    components = tuple(replace(c, instances=None) for c in topology.components if c.name in places)
+    """The topology with as many instances as run."""
+    components = tuple(
+        replace(c, instances=len(places[c.name])) for c in topology.components if c.name in places
+    )
     return replace(topology, components=components)
 
 
