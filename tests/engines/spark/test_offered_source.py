@@ -1,9 +1,10 @@
 """Rows that are offered at a rate, whether they are taken in or not."""
 
 import pyarrow as pa
+import pytest
 
 from penstock.engines.offered_load import write_load
-from penstock.engines.spark.sources import OfferedSource
+from penstock.engines.spark.sources import OfferedSource, topic_lag
 
 
 def numbers(source, tickets=range(8)):
@@ -38,3 +39,17 @@ def test_a_batch_for_which_nothing_waits_is_empty(tmp_path):
     arrived = source.arrived(0, 990.0)
     assert numbers(source.taking(arrived)) == []
     assert (arrived.backlog, arrived.waits_since_s) == (0.0, 990.0)
+
+
+@pytest.mark.parametrize(
+    ("latest", "end", "lag"),
+    [
+        # 70 records in two partitions, 58 of them taken.
+        ('{"t": {"0": 40, "1": 30}}', '{"t": {"0": 38, "1": 20}}', (70.0, 12.0)),
+        (None, '{"t": {"0": 38}}', None),
+        ("null", "null", None),
+        ("7", "7", None),
+    ],
+)
+def test_what_waits_in_a_topic_is_known_by_its_offsets(latest, end, lag):
+    assert topic_lag(latest, end) == lag

@@ -29,7 +29,13 @@ from penstock.engines.spark.measured import Window, WorkerClocks, samples
 from penstock.engines.spark.memory import Memory, hot_keys
 from penstock.engines.spark.placement import Places
 from penstock.engines.spark.run_status import BatchStatus
-from penstock.engines.spark.sources import Arrived, OfferedSource, Source
+from penstock.engines.spark.sources import (
+    Arrived,
+    KafkaSource,
+    OfferedSource,
+    Source,
+    topic_lag,
+)
 from penstock.errors import PenstockError
 from penstock.files.writer import write_text
 from penstock.model.telemetry import Sample
@@ -151,11 +157,20 @@ class Runner:
         self, number: int, seconds: float, rows: float, source: Source, arrived: Arrived | None
     ) -> BatchStatus:
         now = self.clock()
+        if isinstance(source, KafkaSource):
+            return BatchStatus(number, now, seconds, rows, *(self._topic_lag() or (None, None)))
         if not isinstance(source, OfferedSource) or arrived is None:
             return BatchStatus(number, now, seconds, rows)
         left = source.arrived(source.first + source.count, now)
         latency = now - arrived.waits_since_s if source.count else None
         return BatchStatus(number, now, seconds, rows, left.offered, left.backlog, latency)
+
+    def _topic_lag(self) -> tuple[float, float] | None:
+        """As Spark told it when it planned the newest batch that is whole."""
+        for query in self.spark.streams.active:
+            if (progress := query.lastProgress) is not None and progress.sources:
+                return topic_lag(progress.sources[0].latestOffset, progress.sources[0].endOffset)
+        return None
 
     @cached_property
     def _driver(self) -> str:

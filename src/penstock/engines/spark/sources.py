@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -158,6 +159,21 @@ class FileSource:
     @property
     def about(self) -> str:
         return f"lines of {self.folder}, {self.files_per_batch} files a batch"
+
+
+def topic_lag(latest: str | None, end: str | None) -> tuple[float, float] | None:
+    """Records that a topic has had, and those of them that were not taken, by its offsets.
+
+    As Spark tells them of a batch, ``{"topic": {"0": 7}}``; nothing where it does not.
+    """
+    try:
+        had, taken = (
+            sum(sum(partitions.values()) for partitions in json.loads(offsets or "").values())
+            for offsets in (latest, end)
+        )
+        return float(had), float(had - taken)
+    except (ValueError, TypeError, AttributeError):
+        return None
 
 
 @dataclass(frozen=True)
