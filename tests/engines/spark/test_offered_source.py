@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from penstock.engines.offered_load import write_load
+from penstock.engines.rate_steps import write_rate_steps
 from penstock.engines.spark.sources import OfferedSource, topic_lag
 
 
@@ -14,7 +14,7 @@ def numbers(source, tickets=range(8)):
 
 def test_a_batch_takes_what_waits_and_the_next_one_goes_on_from_there(tmp_path):
     path = tmp_path / "rates"
-    write_load(path, [(1000.0, 10.0)])
+    write_rate_steps(path, [(1000.0, 10.0)])
     source = OfferedSource(path, most_rows=60)
     first = source.taking(source.arrived(0, 1005.0))
     assert numbers(first) == list(range(50))
@@ -28,13 +28,13 @@ def test_a_batch_takes_what_waits_and_the_next_one_goes_on_from_there(tmp_path):
 
 
 def test_the_tickets_of_later_batches_mean_the_same(tmp_path):
-    write_load(tmp_path / "rates", [(0.0, 1.0)])
+    write_rate_steps(tmp_path / "rates", [(0.0, 1.0)])
     source = OfferedSource(tmp_path / "rates", 100, first=7, count=13)
     assert numbers(source, range(800, 808)) == list(range(7, 20))
 
 
 def test_a_batch_for_which_nothing_waits_is_empty(tmp_path):
-    write_load(tmp_path / "rates", [(1000.0, 10.0)])
+    write_rate_steps(tmp_path / "rates", [(1000.0, 10.0)])
     source = OfferedSource(tmp_path / "rates", 60)
     arrived = source.arrived(0, 990.0)
     assert numbers(source.taking(arrived)) == []

@@ -12,7 +12,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from penstock.engines.offered_load import read_load_steps
+from penstock.engines.rate_steps import read_rate_steps
 from penstock.engines.spark.packets import ROWS
 from penstock.errors import Finding, InputError
 from penstock.telemetry.kafka import KafkaTopic
@@ -93,7 +93,7 @@ class OfferedSource:
     counts is what the batch before it, the last that is whole, had taken.
     """
 
-    #: See :mod:`penstock.engines.offered_load`.
+    #: See :mod:`penstock.engines.rate_steps`.
     rates: Path
     most_rows: int
     first: int = 0
@@ -111,7 +111,7 @@ class OfferedSource:
         )
 
     def arrived(self, taken: int, now_s: float) -> Arrived:
-        load = read_load_steps(self.rates)
+        load = read_rate_steps(self.rates)
         return Arrived(load.until(now_s), taken, min(load.reached(taken + 1), now_s))
 
     def taking(self, arrived: Arrived) -> OfferedSource:

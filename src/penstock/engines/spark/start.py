@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from penstock.engines.base import RunOrder
-from penstock.engines.offered_load import read_load_steps
+from penstock.engines.rate_steps import read_rate_steps
 from penstock.engines.spark.code import Code, code_beside, load_code, shipped_code
 from penstock.engines.spark.deployment import Deployment, PlaceBy
 from penstock.engines.spark.kafka_connector import with_connector
@@ -74,6 +74,6 @@ def _source(order: RunOrder) -> Source:
     if order.files is not None:
         return FileSource(order.files, order.files_per_batch)
     if order.rates is not None:
-        read_load_steps(order.rates)  # what is wrong in it is said before anything starts
+        read_rate_steps(order.rates)  # what is wrong in it is said before anything starts
         return OfferedSource(order.rates.absolute(), order.rows_per_batch)
     return RateSource(order.rows_per_batch, order.levels)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from penstock.engines.offered_load import OfferedLoad, write_load
+from penstock.engines.rate_steps import RateSteps, write_rate_steps
 from penstock.engines.storm.bridge import Bridge
 from penstock.engines.storm.home import plugin_jar
 from penstock.engines.storm.proof import PROOF_FOLDER
@@ -71,9 +71,9 @@ class LabTopology:
         """Tuples/s that the spouts are to make, from now on."""
         write_text(self.rate_file, f"{rate_per_s!r}\n")
 
-    def offer(self, steps: Iterable[tuple[float, float]]) -> OfferedLoad:
+    def offer(self, steps: Iterable[tuple[float, float]]) -> RateSteps:
         """Tuples/s from one time of day to the next, which wait where they are not taken."""
-        return write_load(self.rate_file, steps)
+        return write_rate_steps(self.rate_file, steps)
 
     def taken(self) -> TakenTuples:
         """What all spouts took since they were submitted, and what of it was acked."""

@@ -16,7 +16,7 @@ _LOOKS_EVERY_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class LoggedMoment:
     """Totals since the run began."""
 
     at_s: float
@@ -32,7 +32,7 @@ class LiveLog:
     """Moments of a run, in order; times count from when the load began."""
 
     load: SteppedLoad
-    moments: list[Moment] = field(default_factory=list)
+    moments: list[LoggedMoment] = field(default_factory=list)
 
     def carried(self, stretch: Stretch) -> float:
         """The part that was done of what was offered in a stretch."""
@@ -62,10 +62,10 @@ class LiveLog:
             for before, after in pairwise(self._during())
         )
 
-    def _during(self) -> list[Moment]:
+    def _during(self) -> list[LoggedMoment]:
         return [m for m in self.moments if 0.0 <= m.at_s <= self.load.seconds]
 
-    def _inside(self, stretch: Stretch) -> list[Moment]:
+    def _inside(self, stretch: Stretch) -> list[LoggedMoment]:
         inside = [m for m in self.moments if stretch.begin_s <= m.at_s <= stretch.end_s]
         if len(inside) < 2:
             raise PenstockError(f"nobody looked at the run during {stretch.name}")
@@ -93,7 +93,7 @@ def logged(
                 offered, done, machines = look(now)
             except PenstockError:
                 continue
-            log.moments.append(Moment(now - began_s, offered, done, machines))
+            log.moments.append(LoggedMoment(now - began_s, offered, done, machines))
 
     thread = threading.Thread(target=run, name="live log", daemon=True)
     thread.start()

@@ -28,7 +28,7 @@ PARAMETERS: Mapping[str, float] = {"confirm_s": 20.0}
 
 
 @dataclass(frozen=True)
-class LiveRun:
+class PolicyRun:
     """What became of one policy."""
 
     policy: str
@@ -113,11 +113,11 @@ class LoopComparison:
 
     engine: str
     bound_per_s: float
-    runs: Mapping[str, LiveRun]
+    runs: Mapping[str, PolicyRun]
     rehearsals: Mapping[str, RehearsedRun]
 
     @property
-    def ours(self) -> LiveRun:
+    def ours(self) -> PolicyRun:
         return self.runs[OURS]
 
     def regret(self, policy: str) -> float:

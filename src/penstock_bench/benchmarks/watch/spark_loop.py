@@ -21,7 +21,7 @@ import pandas as pd
 from penstock.engines.lab.cpu_keepalive import cpu_keepalive
 from penstock.engines.lab.lab import Lab, lab_of
 from penstock.engines.lab.machines import parse_machines
-from penstock.engines.offered_load import write_load
+from penstock.engines.rate_steps import write_rate_steps
 from penstock.engines.spark.closed_loop_demo import ClosedLoop
 from penstock.engines.spark.commits import Commits
 from penstock.engines.spark.memory import STATE_FILES
@@ -39,8 +39,8 @@ from penstock_bench.benchmarks.long_runs import made_once, say
 from penstock_bench.benchmarks.spark import closed_loop_of
 from penstock_bench.benchmarks.watch.live_log import LiveLog, logged
 from penstock_bench.benchmarks.watch.loop_run import (
-    LiveRun,
     LoopComparison,
+    PolicyRun,
     changes_of,
     rehearsed,
     setting_for,
@@ -81,14 +81,14 @@ class SparkLoop:
     def plan_file(self) -> Path:
         return self.loop.folder / "plan.json"
 
-    def run(self, policy: str, load: SteppedLoad) -> LiveRun:
+    def run(self, policy: str, load: SteppedLoad) -> PolicyRun:
         """The load from its first step to its end."""
         rates = self.loop.folder / "rates"
         everyone = np.ones(len(self.planner.problem.cluster.machines), dtype=np.bool_)
         first = self.planner.carrying(AT_FIRST * load.rates_per_s[0], everyone)
         assert first is not None  # it is below the bound
         save(as_plan(self.planner.problem, first.placement), self.plan_file)
-        write_load(rates, [(time.time(), 0.0)])
+        write_rate_steps(rates, [(time.time(), 0.0)])
         most = int(_MOST_S * max(load.rates_per_s))
         setup = self.setup(policy)
         with self.running(rates, most):
@@ -96,7 +96,7 @@ class SparkLoop:
             self.lab.wait_until_limited(_STARTS_WITHIN_S)
             began_s = time.time() + WARM_S
             steps = [(began_s - WARM_S, load.rates_per_s[0]), *load.from_time(began_s)]
-            offered = write_load(rates, steps)
+            offered = write_rate_steps(rates, steps)
 
             def look(now: float) -> tuple[float, float, frozenset[str]]:
                 status = read_status(self.folder)
@@ -109,7 +109,7 @@ class SparkLoop:
             with suppress(PenstockError):  # what is missing then is counted
                 wait_for(lambda: self.done() >= int(total), _DRAINS_WITHIN_S, "the last row")
         wrong = self.wrong_words()
-        run = LiveRun(policy, log, changes_of(setup.proposals(), began_s), wrong, lost)
+        run = PolicyRun(policy, log, changes_of(setup.proposals(), began_s), wrong, lost)
         say(
             f"{policy}: carried {100 * log.least_carried:.1f} % at least, waits "
             f"{log.longest_wait_s:.1f} s, {len(run.restarts)} changes, {wrong} words wrong"

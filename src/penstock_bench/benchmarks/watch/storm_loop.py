@@ -14,7 +14,7 @@ from penstock.app.watching.system import SystemMaker, WatchedSystem
 from penstock.engines.base import WatchOrder
 from penstock.engines.lab.cpu_keepalive import cpu_keepalive
 from penstock.engines.lab.pace import pace_measured
-from penstock.engines.offered_load import OfferedLoad
+from penstock.engines.rate_steps import RateSteps
 from penstock.engines.registry import create
 from penstock.engines.storm.faults import kill_machine
 from penstock.engines.storm.proof import prove
@@ -34,8 +34,8 @@ from penstock_bench.benchmarks.long_runs import made_once, say
 from penstock_bench.benchmarks.storm_runs import measured_costs, trial_of
 from penstock_bench.benchmarks.watch.live_log import LiveLog, logged
 from penstock_bench.benchmarks.watch.loop_run import (
-    LiveRun,
     LoopComparison,
+    PolicyRun,
     changes_of,
     rehearsed,
     setting_for,
@@ -77,7 +77,7 @@ class StormLoop:
     def problem(self) -> Problem:
         return self.system.problem
 
-    def run(self, policy: str, load: SteppedLoad) -> LiveRun:
+    def run(self, policy: str, load: SteppedLoad) -> PolicyRun:
         """The load from its first step to its end."""
         self.submit(policy, load)
         setup = self.setup(policy)
@@ -91,7 +91,7 @@ class StormLoop:
                 with watching(setup):
                     lost = self._live_through(load, began_s, log)
         missing = self.end(lost)
-        run = LiveRun(policy, log, changes_of(setup.proposals(), began_s), missing, lost)
+        run = PolicyRun(policy, log, changes_of(setup.proposals(), began_s), missing, lost)
         say(
             f"{policy}: carried {100 * log.least_carried:.1f} % at least, waits "
             f"{log.longest_wait_s:.1f} s, {len(run.restarts)} restarts, {missing} lost"
@@ -112,7 +112,7 @@ class StormLoop:
     def _storm_yaml(self) -> Path:
         return self.trial.lab.folder / "nimbus" / "storm.yaml"
 
-    def look(self, offered: OfferedLoad) -> Callable[[float], tuple[float, float, frozenset[str]]]:
+    def look(self, offered: RateSteps) -> Callable[[float], tuple[float, float, frozenset[str]]]:
         """For the log."""
         return _Look(self.trial, offered.until)
 

@@ -7,8 +7,8 @@ import pytest
 from penstock.app.proposals import Proposal, Status
 from penstock.change.history import APPLIED
 from penstock.errors import PenstockError
-from penstock_bench.benchmarks.watch.live_log import LiveLog, Moment
-from penstock_bench.benchmarks.watch.loop_run import LiveRun, changes_of
+from penstock_bench.benchmarks.watch.live_log import LiveLog, LoggedMoment
+from penstock_bench.benchmarks.watch.loop_run import PolicyRun, changes_of
 from penstock_bench.benchmarks.watch.stepped_load import SteppedLoad, jittered
 from penstock_bench.benchmarks.watch.watcher_kills import applied_twice
 
@@ -46,7 +46,7 @@ def log(done_per_s, machines=2):
     moments, offered, done = [], 0.0, 0.0
     for at in range(0, 680, 10):
         used = frozenset(f"m{i}" for i in range(machines))
-        moments.append(Moment(float(at), offered, done, used))
+        moments.append(LoggedMoment(float(at), offered, done, used))
         offered += 10 * LOAD.recorded().at(at)
         done = min(offered, done + 10 * done_per_s)
     return LiveLog(LOAD, moments)
@@ -64,7 +64,7 @@ def test_what_is_carried_is_what_was_done_of_what_was_offered():
 
 def test_a_stretch_that_nobody_looked_at_is_an_error():
     with pytest.raises(PenstockError, match="nobody looked"):
-        LiveLog(LOAD, [Moment(0.0, 0, 0, frozenset())]).carried(LOAD.stretches[0])
+        LiveLog(LOAD, [LoggedMoment(0.0, 0, 0, frozenset())]).carried(LOAD.stretches[0])
 
 
 def proposal(at, kind="wake", status=Status.APPLIED):
@@ -76,7 +76,7 @@ def test_changes_are_counted_by_step_and_those_after_the_loss_apart():
         proposal(-30), proposal(310), proposal(330, "shares"), proposal(420), proposal(510),
         proposal(520), proposal(530, status=Status.NOT_APPLIED),
     ]  # fmt: skip
-    run = LiveRun("penstock", log(100.0), changes_of(made, 1000.0))
+    run = PolicyRun("penstock", log(100.0), changes_of(made, 1000.0))
     assert run.restarts == [-30.0, 310.0, 420.0, 510.0, 520.0]
     assert run.most_restarts_per_step == 2
 

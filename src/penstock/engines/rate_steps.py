@@ -17,7 +17,7 @@ from penstock.files.writer import write_text
 
 
 @dataclass(frozen=True)
-class OfferedLoad:
+class RateSteps:
     """Tuples/s from one moment to the next, in order."""
 
     #: Time of day in seconds, and the rate from then on.
@@ -50,14 +50,14 @@ class OfferedLoad:
         return math.inf
 
 
-def write_load(path: Path, steps: Iterable[tuple[float, float]]) -> OfferedLoad:
+def write_rate_steps(path: Path, steps: Iterable[tuple[float, float]]) -> RateSteps:
     """A load for those that read the file, all of it or none."""
-    load = OfferedLoad(tuple(steps))
+    load = RateSteps(tuple(steps))
     write_text(path, "".join(f"{at!r} {rate!r}\n" for at, rate in load.steps))
     return load
 
 
-def read_load_steps(path: Path) -> OfferedLoad:
+def read_rate_steps(path: Path) -> RateSteps:
     """The load in a file."""
     try:
         written_s = path.stat().st_mtime
@@ -80,7 +80,7 @@ def read_load_steps(path: Path) -> OfferedLoad:
         steps.append((at, rate))
     if not steps:
         raise InputError(Finding("says no rate", str(path)))
-    return OfferedLoad(tuple(steps))
+    return RateSteps(tuple(steps))
 
 
 _EXPECTED = "must be a time in seconds since 1970 and tuples/s, such as 1700000000 60"
