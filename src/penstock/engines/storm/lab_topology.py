@@ -21,11 +21,17 @@ TASKS = 12
 #: Tuples that may be under way: enough to keep every machine busy, few enough to be done in time.
 _PENDING = 600
 REPORTS_EVERY_S = 3
+_TELEMETRY = "-telemetry"
 
 
 def plan_file_in(folder: Path) -> Path:
     """Where Nimbus of the lab in this folder looks for a plan."""
     return folder / "plan.json"
+
+
+def telemetry_pattern(folder: Path) -> str:
+    """Folders of telemetry of all topologies of the lab in this folder."""
+    return str(folder / f"*{_TELEMETRY}")
 
 
 @dataclass(frozen=True)
@@ -42,7 +48,7 @@ class LabTopology:
 
     @property
     def telemetry(self) -> Path:
-        return self.folder / f"{self.name}-telemetry"
+        return self.folder / f"{self.name}{_TELEMETRY}"
 
     @property
     def proof(self) -> Path:
