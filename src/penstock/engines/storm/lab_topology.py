@@ -68,12 +68,14 @@ class LabTopology:
         load_aware: bool = False,
         proof: bool = False,
         traffic: bool = False,
+        queue_s: float | None = None,
         reports_every_s: int = REPORTS_EVERY_S,
     ) -> None:
         """With so many executors; Storm's own scheduler places it unless a plan is in force.
 
         Storm's shuffle prefers targets in the same worker until they are overloaded
-        (``load_aware``); without, it deals tuples evenly, as the model has it.
+        (``load_aware``); without, it deals tuples evenly, as the model has it. With ``queue_s``
+        tuples of so many seconds wait while spouts are held up, as they would in a topic.
         """
         settings: dict[str, object] = {
             "penstock.lab.rate.file": str(self.rate_file),
@@ -86,6 +88,8 @@ class LabTopology:
             "topology.message.timeout.secs": 30,
             "report.period": reports_every_s,
         }
+        if queue_s is not None:
+            settings["penstock.lab.queue.s"] = queue_s
         if proof:
             settings[PROOF_FOLDER] = str(self.proof)
         options = {

@@ -27,7 +27,8 @@ final class RateSpout extends BaseRichSpout {
     static final String PROOF = "penstock.lab.proof.dir";
     private static final long serialVersionUID = 1L;
     private static final long LOOK_EVERY_NS = 500_000_000L;
-    /** A spout that was held up catches up with this much at most. */
+    /** Tuples of so many seconds wait for a spout that was held up, and are counted; by default one second's. */
+    static final String QUEUE_S = "penstock.lab.queue.s";
     private static final double MOST_BEHIND_S = 1.0;
 
     private final double part;
@@ -44,6 +45,9 @@ final class RateSpout extends BaseRichSpout {
     private transient long lookedNs;
     private transient long number;
     private transient double mostPending;
+    private transient double mostBehindS;
+    /** For the reporter's thread. */
+    private transient volatile double waiting;
     /** Of what this component makes; the plan may change it. */
     private transient volatile double share;
 
@@ -68,6 +72,11 @@ final class RateSpout extends BaseRichSpout {
         TaskShares.follow(
                 conf, context.getStormId(), component, tasks, shares -> share = shares[context.getThisTaskIndex()]);
         mostPending = conf.get(PENDING) instanceof Number most ? most.doubleValue() : Double.POSITIVE_INFINITY;
+        mostBehindS = MOST_BEHIND_S;
+        if (conf.get(QUEUE_S) instanceof Number seconds && seconds.doubleValue() > 0) {
+            mostBehindS = seconds.doubleValue();
+            context.registerGauge("penstock-backlog", () -> waiting);
+        }
         acked = Proof.in(conf.get(PROOF), "acked", component, context.getThisTaskId());
         rateFile = conf.get(RATE_FILE) == null ? null : Path.of(conf.get(RATE_FILE).toString());
         ratePerS = conf.get(RATE) instanceof Number rate ? rate.doubleValue() : 0;
@@ -85,8 +94,9 @@ final class RateSpout extends BaseRichSpout {
             lookAtRate();
         }
         double perS = ratePerS * part * share;
-        due = Math.min(due + (now - lastNs) / 1e9 * perS, Math.max(1, perS * MOST_BEHIND_S));
+        due = Math.min(due + (now - lastNs) / 1e9 * perS, Math.max(1, perS * mostBehindS));
         lastNs = now;
+        waiting = Math.floor(due) + failed.size();
         if (!failed.isEmpty()) {
             emit(failed.poll());
         } else if (due >= 1 && pending.size() < Math.max(1, mostPending * part * share)) {
