@@ -107,7 +107,7 @@ def command(
         every_s=_seconds("--every", every),
         window_s=_seconds("--window", window),
         topologies=tuple(topologies or ()),
-        telemetry=tuple(app.telemetry_of(target, telemetry).folders) if telemetry else (),
+        telemetry=tuple(telemetry or ()),
         weighted=weighted,
         headroom=headroom,
         history=history,

@@ -41,6 +41,8 @@ _READ = ("counter", "gauge", "thread", "process")
 _SYSTEM_TASK = -1
 _BYTES_PER_MB = 1024.0 * 1024.0
 #: Nanoseconds of CPU in a millisecond of time, to points: 100 points are one core.
+#: A spout's own gauge of what waits at its source, and what storm-kafka-client says by topic.
+_BACKLOG, _KAFKA_LAG = "penstock-backlog", "/totalSpoutLag"
 _POINTS = 100.0 / 1e6
 _MOST_FINDINGS = 100
 #: Java's numbers of tasks have ten.
@@ -291,12 +293,12 @@ def _held_back(tasks: Iterable[int], before: _Moment, after: _Moment) -> float |
 
 
 def _backlog(tasks: Iterable[int], after: _Moment) -> float | None:
-    """What waits at a source, as Storm's KafkaSpout tells it behind the name of its topic."""
+    """What waits at the sources of a spout's tasks, where somebody counts it."""
     waiting = [
         max(0.0, value)
         for task in tasks
         for metric, value in after.gauges.get(task, {}).items()
-        if metric.endswith("totalSpoutLag")
+        if metric == _BACKLOG or metric.endswith(_KAFKA_LAG)
     ]
     return sum(waiting) if waiting else None
 

@@ -35,8 +35,9 @@ final class RegistrySampler {
     /** Milliseconds in which a spout was not asked for tuples, because too many are under way or downstream is full. */
     private static final String PENDING_MS = "__skipped-max-spout-ms";
     private static final String BACKPRESSURE_MS = "__skipped-backpressure-ms";
-    /** What waits at a source, as Storm's KafkaSpout calls it behind the name of its topic. */
-    private static final String BACKLOG = "totalSpoutLag";
+    /** Tuples that wait at a spout's source: a gauge of the spout's own, or what storm-kafka-client says by topic. */
+    static final String BACKLOG = "penstock-backlog";
+    private static final String KAFKA_LAG = "/totalSpoutLag";
     private static final List<String> COUNTED = List.of(EXECUTED, EMITTED, ACKED, PENDING_MS, BACKPRESSURE_MS);
     private static final List<String> READ = List.of(EXECUTE_MS, PROCESS_MS, COMPLETE_MS, POPULATION, CAPACITY);
     private static final double POINTS_PER_NS_PER_MS = 100.0 / 1e6;
@@ -125,9 +126,6 @@ final class RegistrySampler {
 
     private static Name parse(String full) {
         Matcher metric = METRIC.matcher(full);
-        if (metric.matches() && full.endsWith(BACKLOG)) {
-            return new Name(Integer.parseInt(metric.group(1)), BACKLOG, metric.group(2));
-        }
         if (metric.matches() && !full.endsWith(".m1_rate")) {
             for (List<String> kinds : List.of(COUNTED, READ)) {
                 for (String kind : kinds) {
@@ -135,6 +133,9 @@ final class RegistrySampler {
                         return new Name(Integer.parseInt(metric.group(1)), kind, metric.group(2).substring(kind.length()));
                     }
                 }
+            }
+            if (metric.group(2).equals(BACKLOG) || metric.group(2).endsWith(KAFKA_LAG)) {
+                return new Name(Integer.parseInt(metric.group(1)), BACKLOG, metric.group(2));
             }
         }
         return new Name(0, null, null);
@@ -292,15 +293,15 @@ final class RegistrySampler {
         return Math.min(1.0, ms / (now.timeMs - old.timeMs));
     }
 
-    /** Tuples that wait at the source for these tasks; most components have none. */
+    /** What waits at the sources of all its tasks; a lag below zero is a clock's or an offset's, and is nothing. */
     private static Double backlog(JvmCpu.Executor executor, Moment now) {
-        Double total = null;
+        Double waiting = null;
         for (int task = executor.first(); task <= executor.last(); task++) {
-            for (double waiting : now.of(task, BACKLOG).values()) {
-                total = (total == null ? 0 : total) + Math.max(0, waiting);
+            for (double one : now.of(task, BACKLOG).values()) {
+                waiting = (waiting == null ? 0 : waiting) + Math.max(0, one);
             }
         }
-        return total;
+        return waiting;
     }
 
     private static boolean isMeasured(String name) {

@@ -22,14 +22,15 @@ import penstock.storm.TaskShares;
  * says, if it says so.
  *
  * <p>With {@code penstock.lab.source.dir}, what is offered waits until it is taken, as in a broker: nothing is forgotten
- * while a topology pauses or a worker is dead ({@link SourceQueue}), and what waits is a metric, named as KafkaSpout's.
+ * while a topology pauses or a worker is dead ({@link SourceQueue}), and what waits is a metric.
  * Without, a spout that was held up leaves out what it could not make.
  */
 final class RateSpout extends BaseRichSpout {
     static final String RATE = "penstock.lab.rate";
     static final String RATE_FILE = "penstock.lab.rate.file";
     static final String SOURCE = "penstock.lab.source.dir";
-    static final String BACKLOG = "source/totalSpoutLag";
+    /** Read by the reporter. */
+    static final String BACKLOG = "penstock-backlog";
     static final String PENDING = "penstock.lab.pending";
     static final String PROOF = "penstock.lab.proof.dir";
     private static final long serialVersionUID = 1L;

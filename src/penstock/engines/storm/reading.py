@@ -1,0 +1,323 @@
+"""What a watcher reads of a Storm: who runs where from Nimbus, what they do from telemetry lines.
+
+Rates are means over the windows that ended lately, of executors that are where Nimbus says. What an
+executor did not report is not known; where a spout is missing, neither is its topology's rate.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf, isfinite, isnan, nan
+from typing import Any
+
+from penstock.engines.reading import (
+    InstanceName,
+    InstanceReading,
+    Reading,
+    StreamName,
+    TopologyReading,
+)
+from penstock.engines.storm.records import ClusterRecord, ExecutorRecord, TopologyRecord
+from penstock.model.snapshot import Snapshot
+from penstock.telemetry.newest_lines import Line
+from penstock.telemetry.storm.names import SYSTEM
+
+#: A spout that may emit nearly always has all that arrives.
+_HARDLY_HELD_BACK = 0.02
+#: What a spout would emit if nothing held it back is not guessed at beyond this.
+_MOST_TIMES = 4.0
+_ACTIVE = "ACTIVE"
+
+
+@dataclass(frozen=True)
+class _Instance:
+    """An executor, and its lines of the newest windows, the oldest first."""
+
+    name: InstanceName
+    machine: str
+    executor: ExecutorRecord
+    lines: tuple[Line, ...]
+
+    @property
+    def seconds(self) -> float:
+        return sum(_number(line, "window_ms") for line in self.lines) / 1e3
+
+    def mean(self, field: str) -> float:
+        """By time; NaN where no line says it."""
+        pairs = [(_number(x, field), _number(x, "window_ms")) for x in self.lines]
+        known = [(value, ms) for value, ms in pairs if isfinite(value) and ms > 0]
+        total = sum(ms for _, ms in known)
+        return sum(value * ms for value, ms in known) / total if total else nan
+
+    def mean_by_tuples(self, field: str, tuples: str) -> float:
+        """Of something that each tuple took."""
+        pairs = [(_number(x, field), _count(x, tuples)) for x in self.lines]
+        known = [(value, n) for value, n in pairs if isfinite(value) and n > 0]
+        total = sum(n for _, n in known)
+        return sum(value * n for value, n in known) / total if total else nan
+
+    @property
+    def took_per_s(self) -> float:
+        return self._per_s("inputs")
+
+    @property
+    def made_per_s(self) -> float:
+        """Tuples/s of a spout: those of its fullest stream, as each may go to several."""
+        if not self.lines or not self.seconds:
+            return nan
+        made: dict[str, float] = defaultdict(float)
+        for line in self.lines:
+            if isfinite(produced := _number(line, "produced")):
+                made[""] += produced
+            for stream, tuples in _entries(line, "outputs"):
+                made[stream] += tuples
+        return max(made.values(), default=0.0) / self.seconds
+
+    def _per_s(self, side: str) -> float:
+        if not self.lines or not self.seconds:
+            return nan
+        return sum(_count(line, side) for line in self.lines) / self.seconds
+
+
+def reading_of(
+    seen: ClusterRecord,
+    snapshot: Snapshot,
+    lines: Iterable[Line],
+    now_s: float,
+    window_s: float,
+    shares: Mapping[tuple[str, str], tuple[float, ...]],
+) -> Reading:
+    """One moment of the cluster."""
+    topologies = {t.name: t for t in seen.topologies}
+    newest = [line for line in lines if line["time_ms"] > 1e3 * (now_s - window_s)]
+    instances = _instances(snapshot, topologies, newest)
+    spouts = {(t.name, c.name) for t in topologies.values() for c in t.components if c.is_spout}
+    told = {
+        name: _topology([i for i in instances if i.name[0] == name], topologies[name], spouts)
+        for name in (d.topology for d in snapshot.deployed)
+    }
+    ages = [_age(i.lines, now_s) for i in _newest_of_each(instances)]
+    return Reading(
+        now_s,
+        snapshot,
+        told,
+        _machine_points(snapshot, newest),
+        {i.name: _instance(i, spouts) for i in instances},
+        _streams(instances),
+        _traffic(instances),
+        shares,
+        _running_since(snapshot, topologies, now_s),
+        max(ages, default=nan),
+    )
+
+
+def _instances(
+    snapshot: Snapshot, topologies: Mapping[str, TopologyRecord], lines: Sequence[Line]
+) -> list[_Instance]:
+    """Executors in the order of the snapshot's deployments, with lines from where they are."""
+    by_executor: dict[tuple[object, ...], list[Line]] = defaultdict(list)
+    for line in lines:
+        key = (line.get("run"), line.get("component"), line.get("task"), str(line.get("worker")))
+        if all(isinstance(part, str | int) for part in key):
+            by_executor[key].append(line)
+    hosts = {m.name: {m.name, m.host} for m in snapshot.cluster.machines}
+    found = []
+    for deployed in snapshot.deployed:
+        mine: dict[str, list[ExecutorRecord]] = defaultdict(list)
+        for executor in topologies[deployed.topology].executors:
+            mine[executor.component].append(executor)
+        for component, places in deployed.components:
+            executors = sorted(mine[component], key=lambda e: e.first_task)
+            for number, ((machine, _), e) in enumerate(zip(places, executors, strict=True)):
+                key = (deployed.id, component, e.first_task, str(e.port))
+                known = hosts.get(machine, {machine})
+                own = [line for line in by_executor[key] if line.get("host") in known]
+                name = (deployed.topology, component, number)
+                found.append(_Instance(name, machine, e, tuple(own)))
+    return found
+
+
+def _topology(
+    instances: Sequence[_Instance], record: TopologyRecord, spouts: set[tuple[str, str]]
+) -> TopologyReading:
+    sources = [i for i in instances if i.name[:2] in spouts]
+    processed = sum(i.made_per_s for i in sources)
+    held_back = _weighted([(i.mean("held_back"), i.made_per_s) for i in sources])
+    grows, backlog = _waiting(sources)
+    if not isnan(backlog):
+        offered = max(0.0, processed + grows)
+    elif held_back <= _HARDLY_HELD_BACK:
+        offered, backlog = processed, 0.0
+    else:
+        # What it would have emitted in the time in which it must not; nobody counts what waits.
+        offered = processed * min(_MOST_TIMES, 1.0 / max(1.0 - held_back, 1e-9))
+        seconds = max((i.seconds for i in sources), default=nan)
+        backlog = (offered - processed) * seconds
+    if isnan(held_back) and isnan(backlog):
+        offered = nan
+    took_s = _weighted([(i.mean("latency_ms") / 1e3, i.made_per_s) for i in sources])
+    waits_s = backlog / processed if processed > 0 else (inf if backlog > 0 else 0.0)
+    latency_s = took_s + waits_s
+    return TopologyReading(
+        offered, processed, backlog, latency_s, held_back, _unsettled(instances, record)
+    )
+
+
+def _waiting(sources: Sequence[_Instance]) -> tuple[float, float]:
+    """By how many tuples/s what waits at the spouts grows, and how many wait; NaN: not counted."""
+    grows = waits = 0.0
+    for source in sources:
+        points = [(x["time_ms"] / 1e3, _number(x, "backlog")) for x in source.lines]
+        points = [(t, n) for t, n in points if isfinite(n)]
+        if not points:
+            return nan, nan
+        (first_s, first), (last_s, last) = points[0], points[-1]
+        grows += (last - first) / (last_s - first_s) if last_s > first_s else 0.0
+        waits += last
+    return (grows, waits) if sources else (nan, nan)
+
+
+def _unsettled(instances: Sequence[_Instance], record: TopologyRecord) -> str:
+    if record.status != _ACTIVE:
+        return f"{record.name} is {record.status.lower()}"
+    starting = [i.name[1] for i in instances if i.executor.uptime_s <= 0]
+    if starting:
+        return f"{len(starting)} executors of {record.name} are starting"
+    return ""
+
+
+def _running_since(
+    snapshot: Snapshot, topologies: Mapping[str, TopologyRecord], now_s: float
+) -> float:
+    uptimes = [e.uptime_s for d in snapshot.deployed for e in topologies[d.topology].executors]
+    return now_s - min(uptimes) if uptimes and min(uptimes) > 0 else nan
+
+
+def _newest_of_each(instances: Sequence[_Instance]) -> list[_Instance]:
+    """The instance of each topology that reported last: telemetry is as old as its newest."""
+    newest: dict[str, _Instance] = {}
+    for instance in instances:
+        topology = instance.name[0]
+        last = newest.get(topology)
+        if last is None or _newest_ms(instance.lines) > _newest_ms(last.lines):
+            newest[topology] = instance
+    return [*newest.values()]
+
+
+def _newest_ms(lines: Sequence[Line]) -> float:
+    return float(lines[-1]["time_ms"]) if lines else -inf
+
+
+def _age(lines: Sequence[Line], now_s: float) -> float:
+    return max(0.0, now_s - _newest_ms(lines) / 1e3)
+
+
+def _instance(instance: _Instance, spouts: set[tuple[str, str]]) -> InstanceReading:
+    is_spout = instance.name[:2] in spouts
+    arrives = instance.made_per_s if is_spout else instance.took_per_s
+    execute_ms = instance.mean_by_tuples("execute_ms", "inputs")
+    return InstanceReading(
+        instance.machine,
+        arrives,
+        1e3 / execute_ms if execute_ms > 0 else nan,
+        instance.mean("queue_fill"),
+        instance.mean("cpu_points"),
+    )
+
+
+def _machine_points(snapshot: Snapshot, lines: Sequence[Line]) -> dict[str, float]:
+    """Points that the worker processes on each machine use, all topologies' that report."""
+    names = {m.host: m.name for m in snapshot.cluster.machines if m.host}
+    names |= {m.name: m.name for m in snapshot.cluster.machines}
+    workers: dict[tuple[str, str], dict[float, tuple[float, float]]] = defaultdict(dict)
+    for line in lines:
+        machine = names.get(str(line.get("host")))
+        points, ms = _number(line, "worker_cpu_points"), _number(line, "window_ms")
+        if machine is not None and isfinite(points) and ms > 0:
+            # Every executor of a worker says the same of it.
+            run = f"{line.get('run')}@{line.get('worker')}"
+            workers[machine, run][line["time_ms"]] = (points, ms)
+    used: dict[str, float] = defaultdict(float)
+    for (machine, _), windows in workers.items():
+        total = sum(ms for _, ms in windows.values())
+        used[machine] += sum(points * ms for points, ms in windows.values()) / total
+    return dict(used)
+
+
+def _streams(instances: Sequence[_Instance]) -> dict[StreamName, float]:
+    """Tuples/s on each stream into each component, where all its instances reported."""
+    rates: dict[StreamName, float] = defaultdict(float)
+    silent = {i.name[:2] for i in instances if not i.seconds}
+    for i in instances:
+        topology, component, _ = i.name
+        if i.name[:2] in silent:
+            continue
+        for line in i.lines:
+            for source, stream, tuples, _ in _inputs(line):
+                rates[topology, source, component, stream] += tuples / i.seconds
+    return dict(rates)
+
+
+def _traffic(
+    instances: Sequence[_Instance],
+) -> dict[tuple[InstanceName, InstanceName], float]:
+    """Tuples/s from instance to instance, where the traffic hook counts them by task."""
+    by_task = {
+        (i.name[0], task): i.name
+        for i in instances
+        for task in range(i.executor.first_task, i.executor.last_task + 1)
+    }
+    rates: dict[tuple[InstanceName, InstanceName], float] = defaultdict(float)
+    for i in instances:
+        for line in i.lines:
+            for _, _, tuples, task in _inputs(line):
+                source = by_task.get((i.name[0], task)) if task is not None else None
+                if source is not None:
+                    rates[source, i.name] += tuples / i.seconds
+    return dict(rates)
+
+
+def _inputs(line: Line) -> Iterable[tuple[str, str, float, int | None]]:
+    for entry in _list(line, "inputs"):
+        tuples, task = _number(entry, "tuples"), entry.get("task")
+        if isfinite(tuples):
+            known = task if isinstance(task, int) else None
+            yield str(entry.get("component")), str(entry.get("stream")), tuples, known
+
+
+def _entries(line: Line, side: str) -> Iterable[tuple[str, float]]:
+    """Streams of the topology's own, with their tuples."""
+    for entry in _list(line, side):
+        stream, tuples = str(entry.get("stream")), _number(entry, "tuples")
+        if isfinite(tuples) and not stream.startswith(SYSTEM):
+            yield stream, tuples
+
+
+def _count(line: Line, side: str) -> float:
+    return sum(tuples for _, tuples in _entries(line, side))
+
+
+def _list(line: Line, side: str) -> list[dict[str, Any]]:
+    entries = line.get(side)
+    return [e for e in entries if isinstance(e, dict)] if isinstance(entries, list) else []
+
+
+def _number(values: Mapping[str, Any], name: str) -> float:
+    """A number that can be counted with, or NaN."""
+    value = values.get(name)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return nan
+    return float(value) if 0 <= value < 1e15 else nan
+
+
+def _weighted(pairs: Sequence[tuple[float, float]]) -> float:
+    """Mean by weight; the plain one where nothing weighs anything."""
+    known = [(value, weight) for value, weight in pairs if isfinite(value) and weight >= 0]
+    total = sum(weight for _, weight in known)
+    if not known:
+        return nan
+    if not total:
+        return sum(value for value, _ in known) / len(known)
+    return sum(value * weight for value, weight in known) / total
