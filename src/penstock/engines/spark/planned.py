@@ -131,6 +131,11 @@ class PlanInForce:
         self.say(f"following the new plan of {self.path}")
         return True
 
+    def begin_anew(self) -> None:
+        """In a new session: a plan that was still waiting for its places is read once more."""
+        if self._coming is not None:
+            self._coming = self._seen = None
+
     def _begin(self, places: Places) -> None:
         """Read the new plan, and have executors started where it needs them."""
         self._coming, number = None, self._file_id()
@@ -244,6 +249,7 @@ class PlannedRun:
             say_ui_address(spark, self.say)
             places = Places(spark, reader_of(deployment))
             places.adopt(deployment)
+            self.in_force.begin_anew()
             self._must_move = False
             self._tell("")
             runner = Runner(
