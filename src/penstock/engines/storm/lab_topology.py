@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
+import shutil
 import struct
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from penstock.engines.rate_steps import RateSteps, write_rate_steps
+from penstock.engines.rate_steps import RateSteps, read_rate_steps, write_rate_steps
 from penstock.engines.storm.bridge import Bridge
 from penstock.engines.storm.home import plugin_jar
 from penstock.engines.storm.proof import PROOF_FOLDER
 from penstock.engines.storm.publish import SHARES_FILE
-from penstock.files.writer import write_text
 
 #: The setting of a lab topology that says where its spouts keep their place in the input.
 SOURCE_FOLDER = "penstock.lab.source.dir"
@@ -69,7 +70,8 @@ class LabTopology:
 
     def feed(self, rate_per_s: float) -> None:
         """Tuples/s that the spouts are to make, from now on."""
-        write_text(self.rate_file, f"{rate_per_s!r}\n")
+        known = read_rate_steps(self.rate_file).steps if self.rate_file.exists() else ()
+        self.offer((*known, (time.time(), rate_per_s)))
 
     def offer(self, steps: Iterable[tuple[float, float]]) -> RateSteps:
         """Tuples/s from one time of day to the next, which wait where they are not taken."""
@@ -102,8 +104,11 @@ class LabTopology:
         Storm's shuffle prefers targets in the same worker until they are overloaded
         (``load_aware``); without, it deals tuples evenly, as the model has it. What is offered
         waits for the spouts where it is ``queued``, and is left out where they cannot make it
-        otherwise.
+        otherwise. It begins with this submission.
         """
+        shutil.rmtree(self.queue, ignore_errors=True)
+        now = time.time()
+        self.offer([(now, read_rate_steps(self.rate_file).per_s(now))])
         settings: dict[str, object] = {
             "penstock.lab.rate.file": str(self.rate_file),
             "penstock.lab.pending": _PENDING,
