@@ -28,11 +28,17 @@ _PENDING = 600
 #: Of each task of a spout with a queue: what it took, and what of it was acked.
 _POSITION = struct.Struct("<qq")
 REPORTS_EVERY_S = 3
+_TELEMETRY = "-telemetry"
 
 
 def plan_file_in(folder: Path) -> Path:
     """Where Nimbus of the lab in this folder looks for a plan."""
     return folder / "plan.json"
+
+
+def telemetry_pattern(folder: Path) -> str:
+    """Folders of telemetry of all topologies of the lab in this folder."""
+    return str(folder / f"*{_TELEMETRY}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +63,7 @@ class LabTopology:
 
     @property
     def telemetry(self) -> Path:
-        return self.folder / f"{self.name}-telemetry"
+        return self.folder / f"{self.name}{_TELEMETRY}"
 
     @property
     def proof(self) -> Path:
