@@ -26,7 +26,7 @@ from penstock.model.watch_rules import WatchSetting
 
 
 def command(
-    taken_from: engine_options.From = DEFAULT_ENGINE,
+    taken_from: engine_options.Watched = DEFAULT_ENGINE,
     nimbus: engine_options.Nimbus = None,
     storm_yaml: engine_options.StormYaml = None,
     types: engine_options.Types = None,

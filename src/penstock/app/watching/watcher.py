@@ -88,6 +88,10 @@ class Watcher:
             self.say, self.clock, self.sleep,
         )  # fmt: skip
 
+    def close(self) -> None:
+        if self.journal is not None:
+            self.journal.close()
+
     # -- one turn -----------------------------------------------------------------------------
 
     def turn(self) -> None:
@@ -375,7 +379,7 @@ def watching(
         if session.lock is not None:
             stack.enter_context(locked(session.lock, "another watcher of this cluster"))
         watcher = Watcher(engine, session, options, say, tell, clock, sleep, planner)
-        stack.callback(lambda: watcher.journal and watcher.journal.close())
+        stack.callback(watcher.close)
         yield watcher
 
 
