@@ -11,11 +11,13 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from math import isfinite, nan
+from pathlib import Path
 
 from penstock.app.clusters import silent
 from penstock.app.journal import Journal
 from penstock.app.proposals import Pause
 from penstock.app.watching.acting import Applier
+from penstock.app.watching.cost_follower import CostFollower, FollowOrder
 from penstock.app.watching.costs import CostsFile
 from penstock.app.watching.events import (
     FOR_HOOKS,
@@ -61,6 +63,8 @@ class Watcher:
     system: WatchedSystem | None = None
     state: LoopState | None = None
     journal: Journal | None = None
+    #: Keeps the profile up to date, where that is asked for.
+    follower: CostFollower | None = None
     _seen: Observation | None = None
     _refused: frozenset[tuple[str, str]] = frozenset()
     #: How long the last change stopped the topology, once that is known.
@@ -90,6 +94,8 @@ class Watcher:
 
     def turn(self) -> None:
         """Look, decide, act as far as allowed. What fails is told, and the next turn goes on."""
+        if self.follower is not None:
+            self.follower.look_after()
         reading = self._read()
         if reading is None or self.system is None:
             return
@@ -246,8 +252,20 @@ def watching(
         if session.lock is not None:
             stack.enter_context(locked(session.lock, "another watcher of this cluster"))
         watcher = Watcher(engine, session, options, say, tell, clock, sleep, planner)
+        if options.measure is not None:
+            watcher.follower = _follower(options, options.measure, say, clock)
+            stack.callback(watcher.follower.close)
         stack.callback(watcher.close)
         yield watcher
+
+
+def _follower(
+    options: WatchOptions, source: str, say: Say, clock: Callable[[], float]
+) -> CostFollower:
+    folder = options.journal_path.parent.absolute()
+    location = source if "://" in source else str(Path(source).absolute())
+    order = FollowOrder(location, str(folder / "telemetry"), str(options.profile.absolute()))
+    return CostFollower(order, folder / "pipeline.log", say, clock)
 
 
 def watch(
