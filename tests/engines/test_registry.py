@@ -218,7 +218,9 @@ def test_a_third_engine_is_measured(toy, run, spark):
 def test_a_third_engine_is_watched_and_its_proposals_are_answered(toy, run):
     # 1.1 times 1,800 tuples/s at 0.3 points each are 594 points; a machine has 400.
     watch = "watch --from toy -p p.json --rules watch.yaml --once --every 1s"
-    rules = "format: penstock/watch\nversion: 1\npolicy: static\nparameters: {highest_per_s: 1800}\n"
+    rules = (
+        "format: penstock/watch\nversion: 1\npolicy: static\nparameters: {highest_per_s: 1800}\n"
+    )
     (toy / "watch.yaml").write_text(rules)
     code, out, err = run(f"{watch} --act ask --json")
     assert code == 0, err

@@ -42,6 +42,7 @@ from penstock.engines.publisher import EngineAway
 from penstock.engines.reading import Reading
 from penstock.errors import InputError
 from penstock.planning.capacity_plans import CapacityPlanner
+from penstock.planning.task_limits import task_limit
 from penstock.system.file_lock import locked
 
 #: A watcher that is told to stop does so within this.
@@ -167,6 +168,8 @@ class Watcher:
             f"watching {system.problem.title} on {machines} machines, which carry "
             f"{most:.0f} tuples/s at most",
         )
+        if limit := task_limit(system.problem):
+            self._event(EventKind.NOTICE, str(limit))
 
     def _pause_of(self, reading: Reading) -> float:
         """How long the last change stopped the topology, once everything runs again."""
