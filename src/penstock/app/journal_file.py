@@ -13,6 +13,8 @@ JOURNAL = "journal.sqlite"
 #: "Pstk", so that no other SQLite file is taken for one.
 APPLICATION = 0x5073746B
 VERSION = 2
+#: The first version with proposals.
+PROPOSALS_SINCE = 2
 _TURNS = """\
 CREATE TABLE machine (name TEXT PRIMARY KEY, type TEXT NOT NULL, power REAL) WITHOUT ROWID;
 CREATE TABLE placement (id TEXT PRIMARY KEY, instances TEXT NOT NULL) WITHOUT ROWID;

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from penstock.app.journal import power_of
-from penstock.app.journal_file import open_journal
+from penstock.app.journal_file import PROPOSALS_SINCE, open_journal
 from penstock.control.decision import Decision, DecisionKind, Refusal
 from penstock.control.detectors.detector import Detection
 from penstock.control.journal import JournalEntry
@@ -40,6 +40,7 @@ def journal_rows(path: Path, *, last: int | None = None) -> list[dict[str, Any]]
     with closing(open_journal(path, read_only=True)) as connection:
         connection.row_factory = sqlite3.Row
         try:
+            became = _proposals(connection)
             known = dict(connection.execute("SELECT id, instances FROM placement").fetchall())
             limit = -1 if last is None else last
             found = connection.execute(
@@ -56,8 +57,19 @@ def journal_rows(path: Path, *, last: int | None = None) -> list[dict[str, Any]]
         decision = content["decision"]
         if decision and decision["placement"]:
             decision["placement"] = json.loads(known[decision["placement"]])
+        content["proposal"] = became.get(content["begin_s"]) if decision else None
         rows.append(content)
     return rows
+
+
+def _proposals(connection: sqlite3.Connection) -> dict[float, dict[str, Any]]:
+    """What became of decisions on a running cluster, by their time; rehearsals have none."""
+    if connection.execute("PRAGMA user_version").fetchone()[0] < PROPOSALS_SINCE:
+        return {}
+    names = ("id", "time_s", "status", "status_s", "who", "why", "receipt")
+    rows = connection.execute(f"SELECT {', '.join(names)} FROM proposal ORDER BY time_s").fetchall()
+    proposals = [dict(zip(names, row, strict=True)) for row in rows]
+    return {proposal.pop("time_s"): proposal for proposal in proposals}
 
 
 def dump(path: Path) -> str:

@@ -26,7 +26,7 @@ from penstock.model.watch_rules import WatchSetting
 
 
 def command(
-    taken_from: engine_options.From = DEFAULT_ENGINE,
+    taken_from: engine_options.Watched = DEFAULT_ENGINE,
     nimbus: engine_options.Nimbus = None,
     storm_yaml: engine_options.StormYaml = None,
     types: engine_options.Types = None,
@@ -43,6 +43,13 @@ def command(
         Path, typer.Option("--profile", "-p", help="What tuples cost; read again when it changes.")
     ] = Path("profile.json"),
     telemetry: engine_options.Telemetry = None,
+    measure: Annotated[
+        str | None,
+        typer.Option(
+            "--measure",
+            help="Keep the profile up to date from this folder or kafka://… topic, on Spark.",
+        ),
+    ] = None,
     policy: Annotated[
         str | None, typer.Option("--policy", help="Who decides, in place of what the rules say.")
     ] = None,
@@ -108,6 +115,7 @@ def command(
         window_s=_seconds("--window", window),
         topologies=tuple(topologies or ()),
         telemetry=tuple(telemetry or ()),
+        measure=measure,
         weighted=weighted,
         headroom=headroom,
         history=history,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import stat
 import sys
 from dataclasses import replace
@@ -24,6 +25,7 @@ from penstock.errors import InputError, PenstockError
 from penstock.files.receipt_file import read_receipts
 from penstock.files.store import dumps
 from penstock.model.watch_rules import WatchRules, WatchSetting
+from penstock.report.pages.journal import journal_sections
 from penstock.system.file_lock import BusyError
 
 
@@ -240,3 +242,28 @@ def test_a_hook_without_a_whole_path_is_refused(tmp_path):
     hooks.chmod(0o600)
     with pytest.raises(InputError, match=r"hooks.yaml:1 page: must begin with a whole path"):
         load_hook("page", hooks)
+
+
+def test_the_history_says_what_became_of_each_decision(toy):
+    toy.act = Act.ASK
+    toy.watch()
+    (waiting,) = proposals(toy)
+    answer(toy.journal, waiting.id, approve=True, now_s=toy.now_s)
+    toy.watch(2)
+    rows = journal_rows(toy.journal)
+    (told,) = [row["proposal"] for row in rows if row["proposal"]]
+    assert (told["id"], told["status"]) == (waiting.id, "applied")
+    (section, *_) = journal_sections(rows)
+    (table, _) = section.blocks
+    assert f"{waiting.id} applied by" in str(table)
+
+
+def test_a_journal_of_the_version_before_is_brought_up_to_date(toy):
+    toy.watch()
+    with sqlite3.connect(toy.journal) as connection:
+        connection.execute("DROP TABLE proposal")
+        connection.execute("DROP TABLE pause")
+        connection.execute("PRAGMA user_version = 1")
+    assert [row["proposal"] for row in journal_rows(toy.journal)] == [None]  # read as it is
+    with proposal_book(toy.journal) as book:
+        assert book.since(0.0) == []

@@ -20,10 +20,11 @@ from penstock_bench.contract.engines import (
     RunContract,
     SnapshotContract,
     TelemetryContract,
+    WatchContract,
 )
 
 
-class TestStorm(SnapshotContract, PublishContract, TelemetryContract):
+class TestStorm(SnapshotContract, WatchContract, TelemetryContract):
     engine = StormEngine
 
     def cluster(self, tmp_path, monkeypatch, obeys=True):
@@ -37,7 +38,7 @@ class TestStorm(SnapshotContract, PublishContract, TelemetryContract):
         return self.cluster(tmp_path, monkeypatch, obeys=False)
 
 
-class TestToy(SnapshotContract, PublishContract, TelemetryContract):
+class TestToy(SnapshotContract, WatchContract, TelemetryContract):
     engine = ToyEngine
 
     def cluster(self, tmp_path, monkeypatch):
@@ -75,6 +76,6 @@ def test_an_ability_without_its_contract_names_the_contract():
     class Partly(PublishContract):
         engine = ToyEngine
 
-    missing = "Partly must inherit TelemetryContract, SnapshotContract, too"
+    missing = "Partly must inherit TelemetryContract, WatchContract, SnapshotContract, too"
     with pytest.raises(AssertionError, match=missing):
         Partly().test_every_ability_is_tried()

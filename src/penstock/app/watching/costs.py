@@ -7,7 +7,7 @@ that are known stay known otherwise.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from penstock.engines.base import Say
@@ -45,8 +45,10 @@ class CostsFile:
             return self._kept(*error.findings)
         if not isinstance(loaded, Profile):
             return self._kept(Finding("is no profile", str(self.path)))
-        if self._profile is None or self._differs(self._profile, loaded):
-            self._profile = loaded
+        before = self._profile
+        if before is None or self._differs(before, loaded):
+            self._profile = loaded if before is None else _with_known(loaded, before)
+        assert self._profile is not None  # it was read now or before
         return self._profile
 
     def _kept(self, *findings: Finding) -> Profile:
@@ -75,3 +77,16 @@ class CostsFile:
                 f"not {drift.before:.4g}"
             )
         return bool(new or measured or drifted)
+
+
+def _with_known(profile: Profile, before: Profile) -> Profile:
+    """What was measured before and is not any more, as of machines that are away, still holds."""
+    workers = {w.machine_type for w in profile.workers}
+    return replace(
+        profile,
+        costs=(
+            *profile.costs,
+            *(c for p, c in before.by_place.items() if p not in profile.by_place),
+        ),
+        workers=(*profile.workers, *(w for w in before.workers if w.machine_type not in workers)),
+    )

@@ -38,6 +38,8 @@ class WatchOptions:
     #: Topologies that are planned, all if none is named.
     topologies: tuple[str, ...] = ()
     telemetry: tuple[str, ...] = ()
+    #: Folder or topic that the pipeline follows, to keep the profile up to date.
+    measure: str | None = None
     weighted: bool = False
     headroom: float | None = None
     #: Folder of receipts and, unless ``journal`` says otherwise, of the journal.
@@ -51,6 +53,11 @@ class WatchOptions:
     within_s: float = 120.0
     #: Told what was refused and what failed.
     hook: Hook | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("profile", "history", "journal"):
+            path = getattr(self, name)
+            object.__setattr__(self, name, None if path is None else Path(path))
 
     @property
     def history_path(self) -> Path:

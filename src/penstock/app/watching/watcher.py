@@ -12,27 +12,27 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from math import isfinite, nan
+from pathlib import Path
 
 from penstock.app.clusters import silent
 from penstock.app.journal import Journal
-from penstock.app.proposals import Pause, Proposal, Status
+from penstock.app.proposals import Pause
 from penstock.app.watching.acting import Applier
+from penstock.app.watching.cost_follower import CostFollower, FollowOrder
 from penstock.app.watching.costs import CostsFile
 from penstock.app.watching.events import (
     FOR_HOOKS,
     EventKind,
     WatchEvent,
-    answered,
-    decided,
     detected,
     refused,
 )
 from penstock.app.watching.memory import state_from, with_costs
 from penstock.app.watching.observe import observation_of
-from penstock.app.watching.options import Act, WatchOptions
-from penstock.app.watching.plans import expired, plan_of, proposal_of, proposed_plan, record_of
+from penstock.app.watching.options import WatchOptions
+from penstock.app.watching.proposal_desk import Moment, ProposalDesk
 from penstock.app.watching.system import MakePlanner, SystemMaker, WatchedSystem
-from penstock.control.carried_out import failed, made, not_made
+from penstock.control.carried_out import not_made
 from penstock.control.decision import Decision, DecisionKind, Refusal
 from penstock.control.loop import LoopState, turn
 from penstock.control.observation import Observation
@@ -41,16 +41,14 @@ from penstock.engines import registry as engines
 from penstock.engines.base import Ability, Engine, Say, WatchOrder, WatchSession
 from penstock.engines.publisher import EngineAway
 from penstock.engines.reading import Reading
-from penstock.errors import InputError, PenstockError
+from penstock.errors import InputError
 from penstock.planning.capacity_plans import CapacityPlanner
 from penstock.planning.stage_plans import planner_for
+from penstock.planning.task_limits import task_limit
 from penstock.system.file_lock import locked
 
-#: What waits is replaced by a proposal that carries more by at least this part.
-_CARRIES_MORE = 0.1
-#: Advice of the same kind for about the same rate is not told again for so long.
-_ADVICE_S = 3600.0
-_ENOUGH = (Status.APPLIED,)
+#: A watcher that is told to stop does so within this.
+_LOOKS_EVERY_S = 0.5
 
 
 @dataclass
@@ -68,13 +66,13 @@ class Watcher:
     system: WatchedSystem | None = None
     state: LoopState | None = None
     journal: Journal | None = None
+    #: Keeps the profile up to date, where that is asked for.
+    follower: CostFollower | None = None
     _seen: Observation | None = None
     _refused: frozenset[tuple[str, str]] = frozenset()
-    #: When the last change began, and how long it stopped the topology once that is known.
-    _changing_since_s: float = nan
+    #: How long the last change stopped the topology, once that is known.
     _paused_s: float = nan
     _blind: str = ""
-    _advice: tuple[str, float, float] = ("", 0.0, -_ADVICE_S)
 
     def __post_init__(self) -> None:
         setting = self.options.watch
@@ -85,15 +83,22 @@ class Watcher:
             self.engine, self.options.topologies, self.options.weighted, self.options.headroom,
             make, self.say,
         )  # fmt: skip
-        self._applier = Applier(
+        applier = Applier(
             self.session, self.options.history_path, self.options.wait_s, self.options.within_s,
             self.say, self.clock, self.sleep,
         )  # fmt: skip
+        self._desk = ProposalDesk(self.options, applier, self._policy.name, self._tell)
+
+    def close(self) -> None:
+        if self.journal is not None:
+            self.journal.close()
 
     # -- one turn -----------------------------------------------------------------------------
 
     def turn(self) -> None:
         """Look, decide, act as far as allowed. What fails is told, and the next turn goes on."""
+        if self.follower is not None:
+            self.follower.look_after()
         reading = self._read()
         if reading is None or self.system is None:
             return
@@ -108,7 +113,8 @@ class Watcher:
             self._event(EventKind.NOTICE, "telemetry and the cluster can be read again")
             self._blind = ""
         self._seen = seen
-        self._decide(seen, reading)
+        assert self.journal is not None  # it was opened with what is watched
+        self._decide(Moment(self.system, reading, seen, self.journal))
 
     def _read(self) -> Reading | None:
         """What is seen, and what is watched brought up to date."""
@@ -164,160 +170,33 @@ class Watcher:
             f"watching {system.problem.title} on {machines} machines, which carry "
             f"{most:.0f} tuples/s at most",
         )
+        if limit := task_limit(system.problem):
+            self._event(EventKind.NOTICE, str(limit))
 
     def _pause_of(self, reading: Reading) -> float:
         """How long the last change stopped the topology, once everything runs again."""
-        since_s, began_s = reading.running_since_s, self._changing_since_s
+        since_s, began_s = reading.running_since_s, self._desk.changing_since_s
         if isfinite(began_s) and isfinite(since_s) and since_s > began_s:
-            self._paused_s, self._changing_since_s = since_s - began_s, nan
+            self._paused_s, self._desk.changing_since_s = since_s - began_s, nan
         return self._paused_s
 
     # -- deciding -----------------------------------------------------------------------------
 
-    def _decide(self, seen: Observation, reading: Reading) -> None:
+    def _decide(self, now: Moment) -> None:
         assert self.state is not None
-        assert self.journal is not None
-        pause = self.journal.proposals.pause()
-        taken = self._look_after_proposals(seen, reading, pause)
-        before = self.state
-        decision, after = turn(seen, before, self._policy)
+        pause = now.journal.proposals.pause()
+        before, busy = self._desk.look_after(self.state, pause, now)
+        decision, after = turn(now.seen, before, self._policy)
         for detection in after.detections:
             self._tell(detected(detection))
-        if taken and decision.acts:
-            # What was seen is from before; the next turn sees what came of it.
-            decision = _withheld(decision, "one at a time", "an earlier proposal is being done")
-            after = not_made(before, after)
-        elif pause is not None and decision.acts:
-            by = f"{pause.who}: {pause.why}" if pause.why else pause.who
-            decision = _withheld(decision, "paused", f"penstock resume ends it ({by})")
-            after = not_made(before, after)
+        if decision.acts and (busy or pause is not None):
+            decision, after = _withheld(decision, pause), not_made(before, after)
         self._tell_refused(decision)
-        if not decision.acts:
-            self.state = after
-            self.journal.turn(seen, decision, after.detections)
+        if decision.acts:
+            self.state = self._desk.act(decision, before, after, now)
             return
-        self._act(decision, before, after, seen, reading)
-
-    def _act(
-        self, decision: Decision, before: LoopState, after: LoopState, seen: Observation,
-        reading: Reading,
-    ) -> None:  # fmt: skip
-        assert self.journal is not None
-        assert self.system is not None
-        assert decision.placement is not None
-        status = {Act.ADVISE: Status.ADVISED, Act.ASK: Status.WAITING, Act.NOW: Status.BEGUN}
-        act = self.options.act
-        if act is not Act.NOW:
-            self.state = not_made(before, after)
-        if (act is Act.ADVISE and self._is_known(decision)) or (
-            act is Act.ASK and self._waits_already(decision)
-        ):
-            self.journal.turn(seen, decision, after.detections)
-            return
-        plan = plan_of(decision.placement, self.system, reading.snapshot, self._policy.name)
-        proposal = proposal_of(decision, plan, status[act], seen)
-        if act is Act.ADVISE:
-            proposal = replace(proposal, plan=None)
-        self.journal.turn(seen, decision, after.detections, proposal)
-        if act is Act.NOW:
-            self._changing_since_s = self.clock()
-            proposal = self._applier.carry_out(proposal, plan, reading.snapshot)
-            self.journal.proposals.update(proposal)
-            done = proposal.status in _ENOUGH
-            self.state = after if done else failed(after, decision.rate_after_per_s, seen)
-        self._tell(decided(decision, proposal, seen))
-
-    def _is_known(self, decision: Decision) -> bool:
-        """Whether the same advice was given lately."""
-        kind, rate, told_s = self._advice
-        alike = abs(decision.rate_after_per_s / max(rate, 1e-9) - 1.0) < _CARRIES_MORE
-        if kind == decision.kind and alike and decision.time_s - told_s < _ADVICE_S:
-            return True
-        self._advice = (decision.kind, decision.rate_after_per_s, decision.time_s)
-        return False
-
-    def _waits_already(self, decision: Decision) -> bool:
-        """Whether what waits will do; what carries too little makes room."""
-        assert self.journal is not None
-        waiting = [p for p in self.journal.proposals.open() if p.status is Status.WAITING]
-        grows = decision.rate_after_per_s > decision.rate_before_per_s
-        for proposal in waiting:
-            grew = proposal.carries_per_s > proposal.carried_before_per_s
-            enough = decision.rate_after_per_s <= proposal.carries_per_s * (1.0 + _CARRIES_MORE)
-            if grew == grows and enough:
-                return True
-            self._settle(
-                proposal.with_status(Status.EXPIRED, decision.time_s, "another is needed now")
-            )
-        return False
-
-    # -- proposals from before ----------------------------------------------------------------
-
-    def _look_after_proposals(
-        self, seen: Observation, reading: Reading, pause: Pause | None
-    ) -> bool:
-        """Those that wait expire, those approved are done; whether something was done."""
-        assert self.journal is not None
-        touched = False
-        for proposal in self.journal.proposals.open():
-            if proposal.status is Status.BEGUN:
-                touched = self._recovered(proposal, seen, reading, pause) or touched
-            elif why := expired(proposal, seen, reading.snapshot, self.options.proposal_lasts_s):
-                self._settle(proposal.with_status(Status.EXPIRED, seen.time_s, why))
-            elif proposal.status is Status.APPROVED and not touched and pause is None:
-                self._do_approved(proposal, seen, reading)
-                touched = True
-        return touched
-
-    def _do_approved(self, proposal: Proposal, seen: Observation, reading: Reading) -> None:
-        assert self.journal is not None
-        assert self.state is not None
-        if self.options.act is Act.ADVISE:
-            why = "this watcher only advises"
-            self._settle(proposal.with_status(Status.EXPIRED, seen.time_s, why))
-            return
-        by = proposal.who
-        begun = replace(proposal, status=Status.BEGUN, status_s=seen.time_s)
-        if not self.journal.proposals.update(begun, among=(Status.APPROVED,)):
-            return
-        self._changing_since_s = self.clock()
-        done = self._applier.carry_out(begun, proposed_plan(proposal), reading.snapshot)
-        done = replace(done, who=by)
-        self._settle(done)
-        if proposal.kind == DecisionKind.SHARES:
-            return
-        self.state = made(self.state, record_of(proposal, seen.time_s), seen.placement)
-        if done.status not in _ENOUGH:
-            self.state = failed(self.state, proposal.carries_per_s, seen)
-
-    def _recovered(
-        self, proposal: Proposal, seen: Observation, reading: Reading, pause: Pause | None
-    ) -> bool:
-        """Find what an interrupted apply left, as soon as the cluster is at rest."""
-        assert self.system is not None
-        if self.options.act is Act.ADVISE or pause is not None:
-            self._tell_once(
-                f"{proposal.id} was interrupted; it is looked after once allowed to act"
-            )
-            return True
-        waited_s = seen.time_s - proposal.status_s
-        if not seen.settled and waited_s < 2 * self.options.within_s:
-            return True
-        try:
-            found = self._applier.recover(
-                proposal, proposed_plan(proposal), reading, seen.placement, self.system
-            )
-        except PenstockError as error:
-            self._tell_once(f"{proposal.id} was interrupted and is not made whole yet: {error}")
-            return True
-        self._settle(found)
-        return True
-
-    def _settle(self, proposal: Proposal) -> None:
-        """Its new status into the journal, and told."""
-        assert self.journal is not None
-        if self.journal.proposals.update(proposal):
-            self._tell(answered(proposal, self.clock()))
+        self.state = after
+        now.journal.turn(now.seen, decision, after.detections)
 
     # -- telling ------------------------------------------------------------------------------
 
@@ -331,11 +210,6 @@ class Watcher:
                 self._tell(event)
         self._refused = now
 
-    def _tell_once(self, text: str) -> None:
-        if ("", text) not in self._refused:
-            self._event(EventKind.FAILED, text)
-            self._refused |= {("", text)}
-
     def _event(self, kind: EventKind, text: str) -> None:
         self._tell(WatchEvent(self.clock(), kind, text))
 
@@ -346,8 +220,14 @@ class Watcher:
             hook.tell(event.text, event.to_dict(), self.clock(), self.say)
 
 
-def _withheld(decision: Decision, rule: str, why: str) -> Decision:
+def _withheld(decision: Decision, pause: Pause | None) -> Decision:
     """The same turn without doing anything."""
+    if pause is None:
+        # What was seen is from before; the next turn sees what came of it.
+        rule, why = "one at a time", "an earlier proposal is being done"
+    else:
+        by = f"{pause.who}: {pause.why}" if pause.why else pause.who
+        rule, why = "paused", f"penstock resume ends it ({by})"
     return Decision(
         decision.time_s, DecisionKind.NOTHING, decision.reason, decision.evidence,
         refused=(*decision.refused, Refusal(decision.reason, rule, why)),
@@ -378,8 +258,20 @@ def watching(
             stack.enter_context(locked(session.lock, "another watcher of this cluster"))
         make = planner or partial(planner_for, scheduler=engine.capabilities.scheduler)
         watcher = Watcher(engine, session, options, say, tell, clock, sleep, make)
-        stack.callback(lambda: watcher.journal and watcher.journal.close())
+        if options.measure is not None:
+            watcher.follower = _follower(options, options.measure, say, clock)
+            stack.callback(watcher.follower.close)
+        stack.callback(watcher.close)
         yield watcher
+
+
+def _follower(
+    options: WatchOptions, source: str, say: Say, clock: Callable[[], float]
+) -> CostFollower:
+    folder = options.journal_path.parent.absolute()
+    location = source if "://" in source else str(Path(source).absolute())
+    order = FollowOrder(location, str(folder / "telemetry"), str(options.profile.absolute()))
+    return CostFollower(order, folder / "pipeline.log", say, clock)
 
 
 def watch(
@@ -401,6 +293,3 @@ def watch(
             next_s = max(next_s + options.every_s, time.monotonic())
             while not stop() and (left_s := next_s - time.monotonic()) > 0:
                 time.sleep(min(left_s, _LOOKS_EVERY_S))
-
-
-_LOOKS_EVERY_S = 0.5

@@ -143,26 +143,31 @@ def _topology(
     instances: Sequence[_Instance], record: TopologyRecord, spouts: set[tuple[str, str]]
 ) -> TopologyReading:
     sources = [i for i in instances if i.name[:2] in spouts]
-    processed = sum(i.made_per_s for i in sources)
+    processed = sum(i.made_per_s for i in sources) if sources else nan
     held_back = _weighted([(i.mean("held_back"), i.made_per_s) for i in sources])
-    grows, backlog = _waiting(sources)
-    if not isnan(backlog):
-        offered = max(0.0, processed + grows)
-    elif held_back <= _HARDLY_HELD_BACK:
-        offered, backlog = processed, 0.0
-    else:
-        # What it would have emitted in the time in which it must not; nobody counts what waits.
-        offered = processed * min(_MOST_TIMES, 1.0 / max(1.0 - held_back, 1e-9))
-        seconds = max((i.seconds for i in sources), default=nan)
-        backlog = (offered - processed) * seconds
-    if isnan(held_back) and isnan(backlog):
-        offered = nan
+    offered, backlog = _arrivals(sources, processed, held_back)
     took_s = _weighted([(i.mean("latency_ms") / 1e3, i.made_per_s) for i in sources])
     waits_s = backlog / processed if processed > 0 else (inf if backlog > 0 else 0.0)
     latency_s = took_s + waits_s
     return TopologyReading(
         offered, processed, backlog, latency_s, held_back, _unsettled(instances, record)
     )
+
+
+def _arrivals(
+    sources: Sequence[_Instance], processed: float, held_back: float
+) -> tuple[float, float]:
+    """Tuples/s that arrive, and how many wait; NaN where nobody can tell."""
+    grows, backlog = _waiting(sources)
+    if not isnan(backlog):
+        return max(0.0, processed + grows), backlog
+    if isnan(processed) or isnan(held_back):
+        return nan, nan
+    if held_back <= _HARDLY_HELD_BACK:
+        return processed, 0.0
+    # What it would have emitted in the time in which it must not; nobody counts what waits.
+    offered = processed * min(_MOST_TIMES, 1.0 / max(1.0 - held_back, 1e-9))
+    return offered, (offered - processed) * max(source.seconds for source in sources)
 
 
 def _waiting(sources: Sequence[_Instance]) -> tuple[float, float]:
