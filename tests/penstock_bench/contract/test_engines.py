@@ -52,7 +52,7 @@ class TestToy(SnapshotContract, WatchContract, TelemetryContract):
         return ToyEngine(str(tmp_path))
 
 
-class TestSpark(SnapshotContract, PublishContract, TelemetryContract, RunContract):
+class TestSpark(SnapshotContract, WatchContract, TelemetryContract, RunContract):
     engine = SparkEngine
 
     def cluster(self, tmp_path, monkeypatch, obeys=True):

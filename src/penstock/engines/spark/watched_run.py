@@ -62,18 +62,19 @@ class SparkRunSession:
         batches = _newest(status.batches, self.order.window_s)
         lines = [line for batch in batches for line in self._lines(batch)]
         (deployed,) = snapshot.deployed
+        points = _machine_points(lines, batches)
         return Reading(
             time_s=now,
             snapshot=snapshot,
             topologies={status.topology: _topology(status, batches)},
-            machine_points=_machine_points(lines, batches),
+            machine_points={m: points[m] for m in snapshot.cluster.machine_index if m in points},
             instances=_instances(lines, batches, deployed),
             stream_per_s=_streams(lines, batches, status.topology),
             shares={
                 (status.topology, name): tuple(share for _, _, share in instances)
                 for name, instances in status.places.items()
             },
-            telemetry_age_s=now - status.batches[-1].ended_s if status.batches else nan,
+            telemetry_age_s=max(0.0, now - batches[-1].ended_s) if batches else nan,
         )
 
     def _snapshot(self, status: RunStatus) -> Snapshot:
