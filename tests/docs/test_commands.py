@@ -30,6 +30,7 @@ IN_ORDER = ("docs/quick-start.md",)
 #: The folder a command is run in: the first pattern that is found in its line; else "clicks".
 SCENES = (
     (r"^penstock store ", "stored"),
+    (r"^penstock (watch|approve|reject|pause|resume)\b", "watched"),
     (r"penstock rehearse|history --journal", "rehearsal"),
     (r"run/telemetry", "after_a_run"),
     (r"import flux", "flux"),
@@ -43,6 +44,7 @@ SCENES = (
 EXIT_CODES = ((r"--detailed-exitcode", EXIT_CHANGES),)
 #: The first pattern found in a line says what is added to it, so that it takes seconds.
 SHORTER = (
+    (r"penstock watch ", "--once"),
     (r"report .*--simulation", "--schedulers default"),
     (r"report ", "--schedulers default --no-simulate --seeds 1"),
     (r"rehearse ", "-c nasiri-testbed --policy static --days 0.05 --seeds 1"),

@@ -128,6 +128,30 @@ def test_a_silent_spout_makes_the_rate_unknown_and_not_less(storm, folder):
     assert isnan(seen.instances["flow", "src", 1].arrives_per_s)
 
 
+def test_windows_in_which_not_everything_ran_do_not_count(storm, folder):
+    """A spout that has just begun emits next to nothing, and that is not what arrives."""
+    write(folder, spout(1, 0.0, ended_s=41.0), spout(2, 0.0, ended_s=41.0))
+    # The fake's executors have run for 50 s: the window before ended 41 s ago and began 51 s ago.
+    write(folder, spout(1, 100.0, ended_s=40.0), spout(2, 100.0, ended_s=40.0))
+    assert reading(folder, window_s=60.0).topologies["flow"].processed_per_s == pytest.approx(20.0)
+
+
+def test_a_topology_that_starts_has_no_rate_yet(storm, folder, monkeypatch):
+    own = storm._assignments
+
+    def starting(topology):
+        answer = own(topology)
+        answer["executors"][0]["uptime_s"] = 0
+        return answer
+
+    monkeypatch.setattr(storm, "_assignments", starting)
+    write(folder, spout(1, 100.0), spout(2, 100.0))
+    seen = reading(folder)
+    assert isnan(seen.topologies["flow"].processed_per_s)
+    assert seen.topologies["flow"].unsettled == "1 executors of flow are starting"
+    assert (isnan(seen.running_since_s), seen.telemetry_age_s) == (True, 0.0)
+
+
 def test_lines_from_where_an_executor_was_before_do_not_count(storm, folder):
     write(folder, spout(1, 100.0) | {"worker": "6701"}, spout(2, 100.0) | {"run": "flow-1-99"})
     assert isnan(reading(folder).topologies["flow"].processed_per_s)

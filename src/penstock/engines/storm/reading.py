@@ -92,13 +92,17 @@ def reading_of(
     """One moment of the cluster."""
     topologies = {t.name: t for t in seen.topologies}
     newest = [line for line in lines if line["time_ms"] > 1e3 * (now_s - window_s)]
-    instances = _instances(snapshot, topologies, newest)
+    running_since = {
+        d.topology: _running_since(topologies[d.topology].executors, now_s)
+        for d in snapshot.deployed
+    }
+    instances = _instances(snapshot, topologies, newest, running_since)
     spouts = {(t.name, c.name) for t in topologies.values() for c in t.components if c.is_spout}
     told = {
         name: _topology([i for i in instances if i.name[0] == name], topologies[name], spouts)
         for name in (d.topology for d in snapshot.deployed)
     }
-    ages = [_age(i.lines, now_s) for i in _newest_of_each(instances)]
+    ages = [_age(d.id, newest, now_s) for d in snapshot.deployed]
     return Reading(
         now_s,
         snapshot,
@@ -108,15 +112,22 @@ def reading_of(
         _streams(instances),
         _traffic(instances),
         shares,
-        _running_since(snapshot, topologies, now_s),
+        max(running_since.values(), default=nan),
         max(ages, default=nan),
     )
 
 
 def _instances(
-    snapshot: Snapshot, topologies: Mapping[str, TopologyRecord], lines: Sequence[Line]
+    snapshot: Snapshot,
+    topologies: Mapping[str, TopologyRecord],
+    lines: Sequence[Line],
+    running_since: Mapping[str, float],
 ) -> list[_Instance]:
-    """Executors in the order of the snapshot's deployments, with lines from where they are."""
+    """Executors in the order of the snapshot's deployments, with lines from where they are.
+
+    Windows in which not everything of the topology ran are left out: a spout that has just begun,
+    or whose bolts have not, emits next to nothing, and that is not what arrives.
+    """
     by_executor: dict[tuple[object, ...], list[Line]] = defaultdict(list)
     for line in lines:
         key = (line.get("run"), line.get("component"), line.get("task"), str(line.get("worker")))
@@ -125,6 +136,7 @@ def _instances(
     hosts = {m.name: {m.name, m.host} for m in snapshot.cluster.machines}
     found = []
     for deployed in snapshot.deployed:
+        since_ms = 1e3 * running_since[deployed.topology]
         mine: dict[str, list[ExecutorRecord]] = defaultdict(list)
         for executor in topologies[deployed.topology].executors:
             mine[executor.component].append(executor)
@@ -133,7 +145,12 @@ def _instances(
             for number, ((machine, _), e) in enumerate(zip(places, executors, strict=True)):
                 key = (deployed.id, component, e.first_task, str(e.port))
                 known = hosts.get(machine, {machine})
-                own = [line for line in by_executor[key] if line.get("host") in known]
+                own = [
+                    line
+                    for line in by_executor[key]
+                    if line.get("host") in known
+                    and line["time_ms"] - _number(line, "window_ms") >= since_ms
+                ]
                 name = (deployed.topology, component, number)
                 found.append(_Instance(name, machine, e, tuple(own)))
     return found
@@ -193,30 +210,16 @@ def _unsettled(instances: Sequence[_Instance], record: TopologyRecord) -> str:
     return ""
 
 
-def _running_since(
-    snapshot: Snapshot, topologies: Mapping[str, TopologyRecord], now_s: float
-) -> float:
-    uptimes = [e.uptime_s for d in snapshot.deployed for e in topologies[d.topology].executors]
-    return now_s - min(uptimes) if uptimes and min(uptimes) > 0 else nan
+def _running_since(executors: Sequence[ExecutorRecord], now_s: float) -> float:
+    """Since when all of a topology's executors have run; NaN: they do not."""
+    youngest_s = min((e.uptime_s for e in executors), default=0.0)
+    return now_s - youngest_s if youngest_s > 0 else nan
 
 
-def _newest_of_each(instances: Sequence[_Instance]) -> list[_Instance]:
-    """The instance of each topology that reported last: telemetry is as old as its newest."""
-    newest: dict[str, _Instance] = {}
-    for instance in instances:
-        topology = instance.name[0]
-        last = newest.get(topology)
-        if last is None or _newest_ms(instance.lines) > _newest_ms(last.lines):
-            newest[topology] = instance
-    return [*newest.values()]
-
-
-def _newest_ms(lines: Sequence[Line]) -> float:
-    return float(lines[-1]["time_ms"]) if lines else -inf
-
-
-def _age(lines: Sequence[Line], now_s: float) -> float:
-    return max(0.0, now_s - _newest_ms(lines) / 1e3)
+def _age(run: str, lines: Sequence[Line], now_s: float) -> float:
+    """Of the newest line of a topology's submission, whoever wrote it."""
+    newest_ms = max((line["time_ms"] for line in lines if line.get("run") == run), default=-inf)
+    return max(0.0, now_s - newest_ms / 1e3)
 
 
 def _instance(instance: _Instance, spouts: set[tuple[str, str]]) -> InstanceReading:
