@@ -86,6 +86,17 @@ ELSEWHERE = (
     (r"^penstock bench fuzz", f"{_FUZZ}::test_dozens_of_fuzzed_commands_end_as_they_should"),
     (r"^penstock bench pipeline", f"{_SPEED}::test_a_part_of_the_suite_runs_as_a_command"),
     (r"^penstock run .*(spark://|lab status)", _UNDER_A_PLAN),
+    (
+        r"^penstock watch --from spark",
+        "tests/engines/spark/test_watched_loop.py::"
+        "test_a_step_of_load_takes_one_decision_and_the_run_follows",
+    ),
+    # Takes an hour and a half on labs; what it asks of its measures is tested.
+    (
+        r"^penstock bench watch",
+        "tests/penstock_bench/benchmarks/watch/test_live_loop.py::"
+        "test_the_suite_asks_its_measures_for_what_they_take",
+    ),
     (r"lab (submit|feed|end)|lab \w+ --engine storm", f"{_HERE}::test_the_storm_lab_does_as_shown"),
     (r"^penstock lab (up|status|down)", _LAB_TEST),
     # Of the lab that is up; there, the telemetry's folder is given.

@@ -1,5 +1,8 @@
 """What live runs of the loop are judged by, on runs that are written down here."""
 
+import inspect
+from importlib.resources import files
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -7,11 +10,14 @@ import pytest
 from penstock.app.proposals import Proposal, Status
 from penstock.change.history import APPLIED
 from penstock.errors import PenstockError
+from penstock.files.document import read_document
+from penstock_bench.benchmarks.watch import figures
 from penstock_bench.benchmarks.watch.live_log import LiveLog, LoggedMoment
 from penstock_bench.benchmarks.watch.loop_run import PolicyRun, changes_of
 from penstock_bench.benchmarks.watch.stepped_load import SteppedLoad, jittered
 from penstock_bench.benchmarks.watch.watcher_kills import applied_twice
 
+SUITE = Path(str(files("penstock_bench.benchmarks"))) / "suites" / "watch.yaml"
 #: 10 tuples/s for 300 s, then 20 for 100 s, then 5; a machine is lost at 500 s, and 170 s are left.
 LOAD = SteppedLoad.of(10.0, (1, 2, 0.5), step_s=100.0, first_s=300.0)
 
@@ -79,6 +85,15 @@ def test_changes_are_counted_by_step_and_those_after_the_loss_apart():
     run = PolicyRun("penstock", log(100.0), changes_of(made, 1000.0))
     assert run.restarts == [-30.0, 310.0, 420.0, 510.0, 520.0]
     assert run.most_restarts_per_step == 2
+
+
+@pytest.mark.parametrize("quick", [False, True])
+def test_the_suite_asks_its_measures_for_what_they_take(quick):
+    suite = read_document(SUITE).value
+    for entry in (*suite["tables"], *suite["benchmarks"]):
+        given = entry["quick"] if quick else entry["with"]
+        if given != "skip":
+            inspect.signature(getattr(figures, entry["measure"])).bind(**given)
 
 
 def receipt(number, plan, restarted=1, outcome=APPLIED):
