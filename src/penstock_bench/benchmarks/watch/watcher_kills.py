@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -16,7 +16,6 @@ from penstock.app.proposals import Proposal, Status
 from penstock.change.guard import differences
 from penstock.change.history import APPLIED, Receipt
 from penstock.engines.lab.cpu_keepalive import cpu_keepalive
-from penstock.errors import PenstockError
 from penstock.model.plan import Deployed, Places
 from penstock_bench.benchmarks.long_runs import made_once, say
 from penstock_bench.benchmarks.storm_runs import trial_of
@@ -101,34 +100,39 @@ class _Rounds:
         self._offer(self._next_rate())
         watcher = start(self.setup)
         try:
-            if phase == "decide":
-                time.sleep(PHASES[phase] * chance)
-            else:
-                self._wait_for_begun(known)
-                # Told within a second and a half; then it waits for Storm to follow.
-                at_least = PHASES["publish"] if phase == "verify" else 0.0
-                time.sleep(at_least + PHASES[phase] * chance)
+            if phase != "decide" and not self._has_begun(known):
+                phase = "decide"  # it never came further
+            # Told within a second and a half; then it waits for Storm to follow.
+            at_least = PHASES["publish"] if phase == "verify" else 0.0
+            time.sleep(at_least + PHASES[phase] * chance)
         finally:
             kill(watcher)
         at_kill = [p for p in self.setup.proposals() if p.id not in known]
-        wrong = self._mended(at_kill, before)
+        wrong = self._mended(at_kill, before, known)
         say(f"killed in {phase}: {'; '.join(wrong) or 'whole'}")
         return KillOutcome(phase, tuple(wrong))
 
-    def _mended(self, at_kill: list[Proposal], before: Deployed) -> list[str]:
-        """What is wrong once another watcher has looked after what the first one left."""
+    def _mended(
+        self, at_kill: list[Proposal], before: Deployed, known: Collection[str]
+    ) -> list[str]:
+        """What is wrong once another watcher has looked after what the first one left.
+
+        It goes on until the plan is that of the new load, so that the next load wants another.
+        """
         watcher = start(self.setup)
         try:
             deadline = time.monotonic() + _MENDS_WITHIN_S
-            while time.monotonic() < deadline:
+            is_done = False
+            while not is_done and time.monotonic() < deadline:
                 time.sleep(1.0)
                 now = {p.id: p for p in self.setup.proposals()}
-                if now and all(p.status is not Status.BEGUN for p in now.values()):
-                    break
-            else:
-                return [f"what was begun is not settled after {_MENDS_WITHIN_S:.0f} s"]
+                begun = [p for p in now.values() if p.status is Status.BEGUN]
+                new = [p for p in now.values() if p.id not in known]
+                is_done = not begun and any(p.status is Status.APPLIED for p in new)
         finally:
             kill(watcher)
+        if begun:
+            return [f"what was begun is not settled after {_MENDS_WITHIN_S:.0f} s"]
         wrong = [
             f"{found.id} is {found.status}"
             for found in (now[proposal.id] for proposal in at_kill)
@@ -148,13 +152,14 @@ class _Rounds:
         (deployed,) = self.loop.trial.snapshot().deployed
         return list(min((differences(places, deployed) for places in wanted), key=len)[:3])
 
-    def _wait_for_begun(self, known: set[str]) -> None:
+    def _has_begun(self, known: Collection[str]) -> bool:
+        """Waits for a proposal that is new."""
         deadline = time.monotonic() + _DECIDES_WITHIN_S
         while time.monotonic() < deadline:
             if any(p.id not in known for p in self.setup.proposals()):
-                return
+                return True
             time.sleep(_LOOKS_EVERY_S)
-        raise PenstockError(f"nothing was decided within {_DECIDES_WITHIN_S:.0f} s")
+        return False
 
     def _deployed(self) -> Deployed:
         (deployed,) = self.loop.trial.snapshot().deployed
