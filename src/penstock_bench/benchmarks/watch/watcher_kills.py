@@ -79,7 +79,7 @@ class _Rounds:
         # Often, and never in doubt: what is tried is the kill.
         rules = replace(setup.watch.rules, cool_down_s=0.0, cool_down_growing_s=0.0)
         watch = replace(setup.watch, rules=rules)
-        self.setup: WatcherSetup = replace(setup, watch=watch, every_s=3.0)
+        self.setup: WatcherSetup = replace(setup, watch=watch, every_s=3.0, window_s=10.0)
         self.steps: list[tuple[float, float]] = []
         self._loads = itertools.cycle(_LOADS)
 

@@ -33,6 +33,8 @@ class WatcherSetup:
     #: Which engine, and where it is: options of the command line.
     engine: tuple[str, ...]
     every_s: float = 10.0
+    #: Rates are means over the newest so many seconds.
+    window_s: float = 30.0
     weighted: bool = False
 
     @property
@@ -55,7 +57,8 @@ class WatcherSetup:
         save(self.profile, profile)
         return [
             sys.executable, "-m", "penstock", "watch", *self.engine, "--rules", str(rules),
-            "--profile", str(profile), "--act", act, "--every", f"{self.every_s:g}", "--json",
+            "--profile", str(profile), "--act", act, "--every", f"{self.every_s:g}",
+            "--window", f"{self.window_s:g}", "--json",
             "--history", str(self.history), *(["--weighted"] if self.weighted else []),
         ]  # fmt: skip
 
