@@ -57,8 +57,8 @@ class WatcherSetup:
         save(self.profile, profile)
         return [
             sys.executable, "-m", "penstock", "watch", *self.engine, "--rules", str(rules),
-            "--profile", str(profile), "--act", act, "--every", f"{self.every_s:g}",
-            "--window", f"{self.window_s:g}", "--json",
+            "--profile", str(profile), "--act", act, "--every", f"{self.every_s:g}s",
+            "--window", f"{self.window_s:g}s", "--json",
             "--history", str(self.history), *(["--weighted"] if self.weighted else []),
         ]  # fmt: skip
 
