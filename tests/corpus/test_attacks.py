@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from tests.builders import cluster, place, profile, topology
@@ -82,10 +83,12 @@ def test_what_is_unlimited_gains_nothing_by_one_more_machine():
         "simulate plan.json --duration 1 --json --svg no/such/x.svg",
         "simulate plan.json --load-curve --loads 0.5 --duration 1 --json -o no/such/x.json",
         "compare -e linear --schedulers default --json --svg no/such/x.svg",
+        "rehearse load.csv --policy static --seeds 1 --json --page no/such/x.html",
     ],
 )
 def test_json_stays_one_document_where_a_file_cannot_be_written(run, command):
     """The result was printed already; the error is on stderr and in the exit code."""
+    Path("load.csv").write_text("0,10\n600,20\n", encoding="utf-8")
     assert run("plan", "-e", "linear", "-s", "default", "-o", "plan.json")[0] == 0
     code, out, err = run(*command.split())
     assert code == 1

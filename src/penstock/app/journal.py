@@ -138,7 +138,7 @@ class Journal:
         machines = self.problem.cluster.machines
         away = [machines[m].name for m in np.flatnonzero(~entry.alive).tolist()]
         decision = None if entry.decision is None else self._decision(entry.decision)
-        detections = [asdict(d) for d in entry.detections] or None
+        detections = [{**asdict(d), "value": _plain(d.value)} for d in entry.detections] or None
         return (
             entry.begin_s, entry.end_s, entry.turns, self._placement(entry.placement), _json(away),
             _plain(entry.offered_per_s), _plain(entry.processed_per_s), _plain(entry.backlog),

@@ -18,7 +18,7 @@ from enum import StrEnum
 from math import nan
 from pathlib import Path
 
-from penstock.app.journal_file import open_journal, transaction
+from penstock.app.journal_file import damaged, open_journal, transaction
 from penstock.errors import Finding, InputError, PenstockError, UnknownNameError
 
 _COLUMNS = (
@@ -158,7 +158,10 @@ class ProposalBook:
                 self._connection.execute("INSERT INTO pause VALUES (?, ?, ?)", values)
 
     def _read(self, query: str, values: tuple[object, ...]) -> list[Proposal]:
-        return [_proposal(row) for row in self._connection.execute(query, values).fetchall()]
+        try:
+            return [_proposal(row) for row in self._connection.execute(query, values).fetchall()]
+        except (TypeError, ValueError) as error:
+            raise damaged("journal", f"a proposal: {error}") from None
 
 
 @contextmanager

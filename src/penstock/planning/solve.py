@@ -28,6 +28,7 @@ from penstock.planning.counts import (
     with_stated_counts,
 )
 from penstock.planning.defaults import DEFAULT_COUNTS_FROM, DEFAULT_SCHEDULER
+from penstock.planning.hot_key_counts import note_on_hot_key_counts
 from penstock.planning.numbers import percent
 from penstock.planning.result import PlanResult
 from penstock.registry import parameters_of
@@ -153,6 +154,8 @@ def _planned(
     )
     if not outcome.missed:
         outcome = replace(outcome, missed=_left_undone(problem, placement, judged))
+    if judged is not None and bound is not None and bound.hottest_key is not None:
+        notes = (*notes, *note_on_hot_key_counts(judged, bound.hottest_key))
     plan = Plan(
         problem=problem,
         placement=placement,

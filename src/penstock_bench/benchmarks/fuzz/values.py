@@ -46,6 +46,7 @@ _KINDS: dict[str, tuple[str, ...]] = {
     "source": ("telemetry folder", "columns folder", "storm-log", "storm-registry", "rest folder"),
     "telemetry": ("telemetry folder", "columns folder"),
     "rules": ("watch",),
+    "journal": ("journal",),
 }
 #: Of one verb, where others mean something else by the name.
 _KINDS_OF: dict[tuple[str, str], tuple[str, ...]] = {

@@ -28,6 +28,8 @@ LIVE = frozenset({"taken_from", "nimbus", "ui", "storm_yaml", "telemetry", "sinc
 ENDS = {
     "advise": ["--seconds", "1"],
     "compare": ["--seconds", "0.2"],
+    # All fourteen schedulers' plans, each simulated for seconds, are minutes of work.
+    "compare --simulate": ["--schedulers", "default,hetero,penstock"],
     "report": ["--seconds", "0.2"],
     "rehearse": ["--policy", "static", "--seeds", "1"],
     "run": ["--batches", "1"],
