@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 from penstock.app.journal_file import open_journal, transaction
-from penstock.app.proposals import Proposal, ProposalBook
+from penstock.app.proposals import ChangeProposal, ProposalBook
 from penstock.control.decision import Decision
 from penstock.control.detectors.detector import Detection
 from penstock.control.journal import JournalEntry, entry_of, folded
@@ -72,7 +72,7 @@ class Journal:
         seen: Observation,
         decision: Decision,
         detections: tuple[Detection, ...],
-        proposal: Proposal | None = None,
+        proposal: ChangeProposal | None = None,
     ) -> None:
         """One turn, with the proposal that it led to; in a file it is there when this returns."""
         entry = entry_of(seen, decision, detections)
