@@ -102,7 +102,6 @@ if TYPE_CHECKING:
     from penstock.app.watching.options import Act as Act
     from penstock.app.watching.options import WatchOptions as WatchOptions
     from penstock.app.watching.watcher import watch as watch
-    from penstock.app.watching.watcher import watching as watching
     from penstock.change.diff import diff as diff
     from penstock.control.rehearsed_engine import FaultPlan as FaultPlan
     from penstock.control.rehearsed_engine import SlowPlan as SlowPlan
@@ -166,7 +165,7 @@ _NAMES = {
     "penstock.app.telemetry": ("SparkOptions", "TelemetrySelection", "telemetry_of"),
     "penstock.app.validation": ("ValidFile", "validate"),
     "penstock.app.watching.options": ("Act", "WatchOptions"),
-    "penstock.app.watching.watcher": ("watch", "watching"),
+    "penstock.app.watching.watcher": ("watch",),
     "penstock.change.diff": ("diff",),
     "penstock.control.rehearsed_engine": ("FaultPlan", "SlowPlan"),
     "penstock.files.store": ("dumps", "load", "save"),

@@ -18,7 +18,7 @@ from penstock.control.decision import Decision, DecisionKind
 from penstock.control.loop import LoopState
 from penstock.control.observation import Observation
 from penstock.engines.reading import Reading
-from penstock.errors import PenstockError
+from penstock.errors import InputError, PenstockError
 
 #: What waits is replaced by a proposal that carries more by at least this part.
 _CARRIES_MORE = 0.1
@@ -114,7 +114,7 @@ class ProposalDesk:
                 self._recover(proposal, pause, now)
                 busy = True
                 continue
-            why = expired(proposal, now.seen, now.reading.snapshot, self.options.proposal_lasts_s)
+            why = self._why_expired(proposal, now)
             approved = proposal.status is Status.APPROVED
             if approved and self.options.act is Act.ADVISE:
                 why = why or "this watcher only advises"
@@ -125,6 +125,13 @@ class ProposalDesk:
                 state = self._do_approved(proposal, state, now)
                 busy = True
         return state, busy
+
+    def _why_expired(self, proposal: ChangeProposal, now: WatchMoment) -> str:
+        lasts_s = self.options.proposal_lasts_s
+        try:
+            return expired(proposal, now.seen, now.reading.snapshot, lasts_s)
+        except InputError as error:
+            return f"its plan cannot be read: {error}"
 
     def _do_approved(
         self, proposal: ChangeProposal, state: LoopState, now: WatchMoment
