@@ -49,6 +49,9 @@ class FakeStorm:
     def opened(self, *_: object, **__: object) -> Iterator[FakeStorm]:
         yield self
 
+    def close(self) -> None:
+        self.asked.append(("close", {}))
+
     def ask(self, what: str, **fields: Any) -> Any:
         self.asked.append((what, fields))
         return getattr(self, "_" + what.replace("-", "_"))(**fields)
