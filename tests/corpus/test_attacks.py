@@ -55,10 +55,17 @@ def test_a_name_too_long_for_the_file_system_is_only_not_found(run, verb):
     assert "bug" not in err
 
 
-@pytest.mark.parametrize("command", ["profile", "store list", "examples --copy-to"])
+@pytest.mark.parametrize("command", ["store list", "examples --copy-to"])
 @pytest.mark.slow
 def test_a_folder_of_such_a_name_is_refused_as_the_system_refuses_it(run, command):
     code, _, err = run(*command.split(), "x" * 300)
+    assert (code, "bug" in err) == (1, False)
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+def test_telemetry_in_a_folder_of_such_a_name_is_refused_too(run):
+    code, _, err = run("profile", "x" * 300)
     assert (code, "bug" in err) == (1, False)
 
 
@@ -103,6 +110,17 @@ def test_the_exact_search_takes_counts_that_the_prices_do_not_limit():
     costs = profile(a={"M2": 1.596, "M3": 1.893}, b={"M2": 1.596, "M3": 1.893}, met=5.0)
     problem = build(graph, cluster(M2=1, M3=4, every={"slots": 1}), costs)
     assert app.plan(problem, "optimal").plan is not None
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_a_component_that_gets_nothing_has_no_size_to_change():
+    """b gets no tuples, beside machines of a hundred million points."""
+    types = (MachineType("M1"), MachineType("M2", cpu_points=1e8))
+    machines = replace(cluster(M1=2, M2=2), types=types)
+    graph = topology("a>b", streams={"a>b": {"selectivity": 0.0}})
+    problem = build(graph, machines, profile(a=1.0, b=1.0, met=2.0, on=("M1", "M2")))
+    assert problem.visits[1] == 0
+    assert app.plan(problem).plan is not None
 
 
 @pytest.mark.slow

@@ -105,6 +105,15 @@ def after_a_run(run: Run) -> None:
         shutil.copytree("telemetry", Path(folder, "telemetry"))
 
 
+def machines(run: Run) -> None:
+    """A list of machines that probe each other, their key, and what one of them told."""
+    clicks(run)
+    Path("machines.yaml").write_text(block_with("docs/machines.md", "m1: "))
+    Path("key").write_text("0123456789abcdef" * 2)
+    Path("key").chmod(0o600)
+    run("agent --name m1 --out telemetry --every 1 --seconds 1.1")
+
+
 def flux(run: Run) -> None:
     """A topology as Storm's Flux has it."""
     Path("topology.yaml").write_text(FLUX)

@@ -238,7 +238,7 @@ def _run_on_spark(master: str, cells: Sequence[RehearsalCell], keep: Keep) -> bo
             keep(finished["key"], row["kept"], row["journal"])
 
     try:
-        with spark_session(master, short=True) as spark:
+        with spark_session(master) as spark:
             run_tasks(spark, [(cell.key, cell) for cell in cells], _task, arrived)
     except KeyboardInterrupt:
         return True

@@ -146,6 +146,13 @@ def test_damage_keeps_the_document_it_starts_from(sets):
     assert sum(emit(c, yaml=False) != emit(document, yaml=False) for c in changed) > 40
 
 
+def test_mild_damage_leaves_what_a_document_says_it_is(sets):
+    document = sets[0]["plan.json"].document
+    for i in range(50):
+        changed = mutate_document(Random(i), document, mild=True)
+        assert (changed["format"], changed["version"]) == ("penstock/plan", document["version"])
+
+
 def test_what_no_careful_writer_writes_can_be_written():
     text = emit({"a": Pairs([("b", 1), ("b", Raw("1e999"))]), "c": float("nan")}, yaml=True)
     assert text.split() == ['{', '"a":', '{', '"b":', '1,', '"b":', '1e999', '},', '"c":', '.nan', '}']  # fmt: skip  # noqa: E501
@@ -227,6 +234,14 @@ def test_a_plan_that_promises_too_much_is_seen(verbs, sets, tmp_path):
     (tmp_path / "made.json").write_text(json.dumps(document))
     (fault,) = judge(case, outcome, PLAIN, tmp_path)
     assert fault.kind == "wrong plan"
+
+
+@pytest.mark.parametrize("ending", ["csv", "md", "svg", "tex", "html"])
+def test_a_number_that_is_none_is_seen_in_every_kind_of_page(verbs, tmp_path, ending):
+    (tmp_path / f"made.{ending}").write_text("<td>nan</td>")
+    case = case_of(verbs, "report", "plan.json", "-o", f"made.{ending}")
+    found = judge(case, ended(written=(f"made.{ending}",)), PLAIN, tmp_path)
+    assert [fault.kind for fault in found] == [f"not a number in .{ending}"]
 
 
 def test_files_outside_the_folder_and_hidden_ones_are_seen(verbs, tmp_path):
@@ -435,6 +450,15 @@ def test_a_campaign_goes_on_with_what_failed_elsewhere_and_what_never_ran():
     assert list(tried._numbers(None)) == [1, 3, 5, 6]
     # Nobody knows what a tree with changes held.
     assert list(replace(tried, commit="b2 with changes")._numbers(None)) == [1, 2, 3, 5, 6]
+
+
+def test_a_campaign_without_time_or_work_only_tells_what_was_done(monkeypatch):
+    monkeypatch.setattr(campaign, "sets_of_files", lambda *_: pytest.fail("nothing is to be run"))
+    ledger = Ledger(None)
+    ledger.add(trial(0))
+    for commands, seconds in ((1, None), (10, 0.0)):
+        done = Campaign(SEED, commands, seconds, Failures(Path(), SEED), ledger=ledger).run()
+        assert list(done.ledger.latest) == [0]
 
 
 def test_a_failure_counts_until_it_ends_well_at_another_commit(tmp_path, monkeypatch):

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain, takewhile
 from pathlib import Path
 
 from penstock.report.provenance import commit_here
@@ -69,9 +70,11 @@ class Campaign:
 
     def run(self) -> Campaign:
         """Run all; Ctrl-C ends it, and what was found stays."""
+        deadline = None if self.seconds is None else time.monotonic() + self.seconds
+        if next(self._numbers(deadline), None) is None:
+            return self
         say("making the files that all starts from")
         sets = list(sets_of_files(self.seed, self.random_problems))
-        deadline = None if self.seconds is None else time.monotonic() + self.seconds
         with tempfile.TemporaryDirectory(prefix="penstock-fuzz-") as place:
             work = _Work(self, sets, Path(place), self._numbers(deadline))
             threads = work.threads()
@@ -103,11 +106,12 @@ class Campaign:
 
     def _numbers(self, deadline: float | None) -> Iterator[int]:
         """What failed at another commit first, then what has never run."""
-        for trial in self.ledger.to_repeat(self.commit):
-            yield trial.number
-        for number in self.ledger.undone():
-            is_over = number >= self.commands if deadline is None else time.monotonic() >= deadline
-            if is_over:
+        repeated = (trial.number for trial in self.ledger.to_repeat(self.commit))
+        undone = self.ledger.undone()
+        if deadline is None:
+            undone = takewhile(lambda number: number < self.commands, undone)
+        for number in chain(repeated, undone):
+            if deadline is not None and time.monotonic() >= deadline:
                 return
             yield number
 

@@ -95,7 +95,7 @@ def _arguments(rng: Random, verb: DrawableVerb, files: Files, care: Care) -> lis
             continue
         if parameter.name == "topologies" and care is Care.MUCH:
             found += [name for name, file in files.items() if file.kind == "topology"]
-        elif parameter.is_required or rng.random() < 0.6:
+        elif parameter.is_required or rng.random() < (0.6 if care is Care.NONE else 0.9):
             times = rng.choice([1, 1, 1, 2, 3]) if parameter.is_multiple else 1
             found += [value(rng, verb, parameter, files, care) for _ in range(times)]
     return found

@@ -37,7 +37,7 @@ def look_at_all(
     for begin in range(numbers.start, numbers.stop, size):
         number = min(size, numbers.stop - begin)
         done = newest.get((begin, number))
-        is_over = hours is not None and time.monotonic() - began > SECONDS_PER_HOUR * hours
+        is_over = hours is not None and time.monotonic() - began >= SECONDS_PER_HOUR * hours
         if not is_over and (done is None or done.may_be_mended(commit)):
             done = Slice(what, begin, number, look(begin, number), commit)
             ledger.add(done)
