@@ -40,7 +40,7 @@ def spark() -> Iterator["SparkSession"]:
     """One Spark session for all tests of a process; commands run inside it too."""
     from penstock.engines.spark.session import spark_session
 
-    with spark_session("local[2]", driver_memory="1g", config=_SMALL_JOBS, short=True) as session:
+    with spark_session("local[2]", driver_memory="1g", config=_SMALL_JOBS) as session:
         yield session
 
 

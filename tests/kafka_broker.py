@@ -25,6 +25,7 @@ _VERSION = "4.1.0"
 _UP_WITHIN_S = 120.0
 
 USER, PASSWORD = "penstock", "tell-nobody-7"
+_STORE_PASSWORD = "opens-the-key-5"
 _JAAS = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 
 
@@ -55,9 +56,19 @@ def broker_jars() -> Path:
     return folder
 
 
+def _java() -> Path:
+    java = find_java(os.environ).java
+    assert java is not None
+    return java.executable
+
+
+def _keytool() -> Path:
+    return _java().resolve().with_name("keytool")
+
+
 @dataclass
 class Broker:
-    """A broker with one listener that lets anybody in and one that asks for a password."""
+    """A broker with a listener that lets anybody in, and one with TLS that asks for a password."""
 
     jars: Path
     folder: Path
@@ -75,9 +86,10 @@ class Broker:
     def client_config(self, password: str = PASSWORD) -> str:
         login = f'{_JAAS} username="{USER}" password="{password}";'
         return (
-            "# SASL without TLS: it never leaves this computer\n"
-            "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\n"
+            "# who the broker is, and who we are\n"
+            "security.protocol=SASL_SSL\nsasl.mechanism=PLAIN\n"
             f"sasl.jaas.config={login}\n"
+            f"ssl.truststore.type=PEM\nssl.truststore.location={self.certificate}\n"
         )
 
     def start(self) -> None:
@@ -107,6 +119,7 @@ class Broker:
 
     def _format(self, config: Path) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
+        self._make_certificate()
         settings = self._settings()
         config.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
         made = self._java("kafka.tools.StorageTool", "random-uuid")
@@ -114,6 +127,34 @@ class Broker:
         number = identity.stdout.split()[-1]
         command = self._java("kafka.tools.StorageTool", "format", "-t", number, "-c", str(config))
         subprocess.run(command, check=True, capture_output=True, timeout=120)
+
+    @property
+    def certificate(self) -> Path:
+        """What clients know the broker by."""
+        return self.folder / "broker.pem"
+
+    @property
+    def _key_store(self) -> Path:
+        return self.folder / "broker.p12"
+
+    def _make_certificate(self) -> None:
+        """A certificate that the broker has signed itself, for the address it listens on."""
+        store = [
+            "-alias",
+            "broker",
+            "-keystore",
+            str(self._key_store),
+            "-storepass",
+            _STORE_PASSWORD,
+        ]
+        for command in (
+            ["-genkeypair", "-keyalg", "EC", "-dname", "CN=broker", "-ext", "san=ip:127.0.0.1",
+             "-storetype", "PKCS12"],
+            ["-exportcert", "-rfc", "-file", str(self.certificate)],
+        ):  # fmt: skip
+            subprocess.run(
+                [_keytool(), *command, *store], check=True, capture_output=True, timeout=120
+            )
 
     def _settings(self) -> Mapping[str, str]:
         here, locked = f"127.0.0.1:{self.port}", f"127.0.0.1:{self.sasl_port}"
@@ -126,8 +167,11 @@ class Broker:
             "listeners": f"OPEN://{here},LOCKED://{locked},"
             f"CONTROLLER://127.0.0.1:{self.controller_port}",
             "advertised.listeners": f"OPEN://{here},LOCKED://{locked}",
-            "listener.security.protocol.map": "OPEN:PLAINTEXT,CONTROLLER:PLAINTEXT,"
-            "LOCKED:SASL_PLAINTEXT",
+            "listener.security.protocol.map": "OPEN:PLAINTEXT,CONTROLLER:PLAINTEXT,LOCKED:SASL_SSL",
+            "listener.name.locked.ssl.keystore.type": "PKCS12",
+            "listener.name.locked.ssl.keystore.location": str(self._key_store),
+            "listener.name.locked.ssl.keystore.password": _STORE_PASSWORD,
+            "listener.name.locked.ssl.key.password": _STORE_PASSWORD,
             "listener.name.locked.sasl.enabled.mechanisms": "PLAIN",
             "listener.name.locked.plain.sasl.jaas.config": f'{_JAAS} user_{USER}="{PASSWORD}";',
             "log.dirs": str(self.folder / "data"),
@@ -139,11 +183,10 @@ class Broker:
         }
 
     def _java(self, main: str, *arguments: str) -> list[str]:
-        java = find_java(os.environ).java
-        assert java is not None
+        java = _java()
         quiet = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
         class_path = str(self.jars / "*")
-        return [str(java.executable), "-Xmx256m", quiet, "-cp", class_path, main, *arguments]
+        return [str(java), "-Xmx256m", quiet, "-cp", class_path, main, *arguments]
 
     def _wait(self) -> None:
         deadline = time.monotonic() + _UP_WITHIN_S

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from penstock import app
-from penstock.app.rehearsal import RehearsalOptions
+from penstock.app.rehearsal import RehearsalOptions, recorded_load
 from penstock.cli import main
 from penstock.control.recorded_load import RecordedLoad
 from penstock.control.rehearsed_engine import FaultPlan
@@ -162,3 +162,12 @@ def test_the_command_prints_rows_as_json(tmp_path, capsys):
 def test_other_files_are_no_watch_rules():
     with pytest.raises(InputError, match="not watch rules"):
         app.watch_setting({"format": "penstock/terms", "version": 1})
+
+
+@pytest.mark.parametrize("cut", [{"days": 0.01}, {"median_s": 1800.0}])
+def test_a_load_of_which_nothing_is_left_is_refused(tmp_path, cut):
+    # Nothing for the first 20 minutes, and in two of each three steps of ten minutes.
+    path = tmp_path / "load.csv"
+    path.write_text("".join(f"{600 * i},{9 * (i % 3 == 2)}\n" for i in range(12)))
+    with pytest.raises(InputError, match="no rate is above zero in what is left"):
+        recorded_load(path, RehearsalOptions(**cut), 100.0)

@@ -92,7 +92,7 @@ def test_on_spark_a_failed_cell_is_a_row_and_a_second_start_runs_only_what_is_le
     store = CellStore(tmp_path)
     seen = []
     tasks = [(cell.key, cell) for cell in cells]
-    with spark_session("local[2]", short=True) as spark:
+    with spark_session("local[2]") as spark:
         run_tasks(spark, tasks[:5], fails_on_three, store.keep, seen.append)
         left = [task for task in tasks if store.read(task[0]) is None]
         assert [cell.number for _, cell in left] == [5, 6, 7]
@@ -109,7 +109,7 @@ def test_a_cluster_of_two_workers_makes_the_table_that_this_process_makes(tmp_pa
         here.keep(finished((cell.key, cell), run_cell))
     with (
         standalone_cluster(2) as cluster,
-        spark_session(cluster.master, short=True) as spark,
+        spark_session(cluster.master) as spark,
     ):
         run_tasks(spark, [(cell.key, cell) for cell in cells], run_cell, there.keep)
     keys = [cell.key for cell in cells]

@@ -12,6 +12,7 @@ from penstock.engines.storm.snapshot import snapshot_of
 from penstock.errors import InputError
 from penstock.model.placement import Placement
 from penstock.model.plan import Deployed
+from penstock.planning.other_tenants import with_other_tenants
 
 
 @pytest.fixture
@@ -47,6 +48,12 @@ def test_another_placement_is_stale_unless_it_is_the_plan(storm, plan):
     # The plan keeps both on a, and that is what ran when it was made.
     assert stale(plan, moved) == ["flow was rescheduled since the plan was made"]
     assert stale(replace(plan_in_force(moved), deployed=plan.deployed), moved) == []
+
+
+def test_a_machine_that_others_use_too_is_still_of_its_type(storm, plan):
+    shared = replace(plan, problem=with_other_tenants(plan.problem, {"a": 50.0}))
+    assert shared.problem.cluster.machines[0].type == "box with 50 points of others"
+    assert stale(shared, now(storm)) == []
 
 
 def test_other_groupings_are_stale(storm, plan):

@@ -11,11 +11,22 @@ from penstock import app
 from penstock_bench.synthetic import Noise, Recording, levels, write_json_lines
 
 
+@pytest.fixture(scope="session")
+def planned_once() -> dict[str, bytes]:
+    """Files that ``plans`` has made in this process."""
+    return {}
+
+
 @pytest.fixture
-def plans(run):
+def plans(run, planned_once):
     """``default.json`` and ``hetero.json``: linear on the paper's testbed by two schedulers."""
     for scheduler in ("default", "hetero"):
-        run(f"plan -e linear -c nasiri-testbed -s {scheduler} -o {scheduler}.json")
+        plan = Path(f"{scheduler}.json")
+        if plan.name in planned_once:
+            plan.write_bytes(planned_once[plan.name])
+        else:
+            run(f"plan -e linear -c nasiri-testbed -s {scheduler} -o {plan}")
+            planned_once[plan.name] = plan.read_bytes()
     return "default.json", "hetero.json"
 
 

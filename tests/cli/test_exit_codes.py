@@ -159,9 +159,21 @@ def test_no_plan_in_json_has_the_shortfalls(run):
 
 
 def test_a_comparison_in_which_nobody_has_a_plan_is_4(run):
-    code, out, _ = run("compare -e linear --met 500 --schedulers default,hetero")
-    assert code == 4
+    code, out, err = run("compare -e linear --met 500 --schedulers default,hetero")
+    assert (code, err) == (4, "impossible, no plan exists\n")
     assert out.count("no plan") >= 2
+
+
+def test_a_comparison_in_which_nobody_finds_a_plan_says_so(run):
+    # A hundred million CPU points per tuple/s: below the least rate that default starts from.
+    rows = {
+        row: {"on": {f"M{i}": {"e": 1e8, "met": 1} for i in (1, 2, 3)}}
+        for row in ("lowCompute", "midCompute", "highCompute")
+    }
+    dear = {"format": "penstock/profile", "version": 1, "name": "dear", "origin": "assumed"}
+    Path("dear.json").write_text(json.dumps(dear | {"rows": rows}), encoding="utf-8")
+    code, _, err = run("compare -e linear -p dear.json --schedulers default")
+    assert (code, err) == (1, "none of these schedulers found a plan; one may still exist\n")
 
 
 def test_work_that_costs_nothing_has_no_limit_in_any_view(run):

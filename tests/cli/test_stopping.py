@@ -189,7 +189,7 @@ from penstock.telemetry.spark_errors import SparkFailed
 
 log = None
 try:
-    with spark_session("local[1]", driver_memory="512m", short=True) as spark:
+    with spark_session("local[1]", driver_memory="512m") as spark:
         java = spark._jvm
         log = current_log().path
         java.java.lang.RuntimeException("a stack trace of Java's").printStackTrace()

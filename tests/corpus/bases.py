@@ -19,6 +19,7 @@ TOPOLOGY: Document = {
     "demand_per_s": 100,
     "worker_max_heap_mb": 768,
     "topology_version": "1.4.2",
+    "bound_by": "memory",
     "fanout": "copy",
     "components": {
         "lines": {
@@ -79,6 +80,9 @@ CLUSTER: Document = {
             "cores": 4,
             "ghz": 2.4,
             "flops_per_cycle": 8,
+            "ram_mb": 16384,
+            "fingerprint": {"integer": 500.5, "memory": 320},
+            "variant_of": "M2",
         },
         "M2": {},
     },

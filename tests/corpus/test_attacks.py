@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from tests.builders import cluster, place, profile, topology
@@ -54,10 +55,17 @@ def test_a_name_too_long_for_the_file_system_is_only_not_found(run, verb):
     assert "bug" not in err
 
 
-@pytest.mark.parametrize("command", ["profile", "store list", "examples --copy-to"])
+@pytest.mark.parametrize("command", ["store list", "examples --copy-to"])
 @pytest.mark.slow
 def test_a_folder_of_such_a_name_is_refused_as_the_system_refuses_it(run, command):
     code, _, err = run(*command.split(), "x" * 300)
+    assert (code, "bug" in err) == (1, False)
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+def test_telemetry_in_a_folder_of_such_a_name_is_refused_too(run):
+    code, _, err = run("profile", "x" * 300)
     assert (code, "bug" in err) == (1, False)
 
 
@@ -82,10 +90,12 @@ def test_what_is_unlimited_gains_nothing_by_one_more_machine():
         "simulate plan.json --duration 1 --json --svg no/such/x.svg",
         "simulate plan.json --load-curve --loads 0.5 --duration 1 --json -o no/such/x.json",
         "compare -e linear --schedulers default --json --svg no/such/x.svg",
+        "rehearse load.csv --policy static --seeds 1 --json --page no/such/x.html",
     ],
 )
 def test_json_stays_one_document_where_a_file_cannot_be_written(run, command):
     """The result was printed already; the error is on stderr and in the exit code."""
+    Path("load.csv").write_text("0,10\n600,20\n", encoding="utf-8")
     assert run("plan", "-e", "linear", "-s", "default", "-o", "plan.json")[0] == 0
     code, out, err = run(*command.split())
     assert code == 1
@@ -100,6 +110,17 @@ def test_the_exact_search_takes_counts_that_the_prices_do_not_limit():
     costs = profile(a={"M2": 1.596, "M3": 1.893}, b={"M2": 1.596, "M3": 1.893}, met=5.0)
     problem = build(graph, cluster(M2=1, M3=4, every={"slots": 1}), costs)
     assert app.plan(problem, "optimal").plan is not None
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_a_component_that_gets_nothing_has_no_size_to_change():
+    """b gets no tuples, beside machines of a hundred million points."""
+    types = (MachineType("M1"), MachineType("M2", cpu_points=1e8))
+    machines = replace(cluster(M1=2, M2=2), types=types)
+    graph = topology("a>b", streams={"a>b": {"selectivity": 0.0}})
+    problem = build(graph, machines, profile(a=1.0, b=1.0, met=2.0, on=("M1", "M2")))
+    assert problem.visits[1] == 0
+    assert app.plan(problem).plan is not None
 
 
 @pytest.mark.slow

@@ -21,7 +21,7 @@ from tests.files.test_flux import PLAIN as FLUX
 from tests.telemetry.stores import commit, samples, write_part
 
 from penstock.app.journal_file import open_journal, transaction
-from penstock.app.proposals import Proposal, ProposalBook, Status
+from penstock.app.proposals import ChangeProposal, ProposalBook, Status
 from penstock.files.examples import text as example_text
 from penstock.files.store import load, save
 from penstock.model.plan import Plan
@@ -105,6 +105,15 @@ def after_a_run(run: Run) -> None:
         shutil.copytree("telemetry", Path(folder, "telemetry"))
 
 
+def machines(run: Run) -> None:
+    """A list of machines that probe each other, their key, and what one of them told."""
+    clicks(run)
+    Path("machines.yaml").write_text(block_with("docs/machines.md", "m1: "))
+    Path("key").write_text("0123456789abcdef" * 2)
+    Path("key").chmod(0o600)
+    run("agent --name m1 --out telemetry --every 1 --seconds 1.1")
+
+
 def flux(run: Run) -> None:
     """A topology as Storm's Flux has it."""
     Path("topology.yaml").write_text(FLUX)
@@ -184,7 +193,7 @@ def watched(run: Run) -> None:
     Path("watch.yaml").write_text("format: penstock/watch\nversion: 1\n")
     Path("hooks.yaml").write_text(block_with("docs/watch.md", "# hooks.yaml"))
     Path("hooks.yaml").chmod(0o600)
-    waiting = Proposal(
+    waiting = ChangeProposal(
         "3f9a17c2", time.time(), "wake", "demand will pass what the plan carries", 2, 2, 100.0,
         400.0, 200.0, Status.WAITING, time.time(), plan=Path("plan.json").read_text(),
     )  # fmt: skip

@@ -32,6 +32,7 @@ SCENES = (
     (r"^penstock store ", "stored"),
     (r"^penstock (watch|approve|reject|pause|resume)\b", "watched"),
     (r"penstock rehearse|history --journal", "rehearsal"),
+    (r"penstock (agent|calibrate)|import machines|--machines telemetry", "machines"),
     (r"run/telemetry", "after_a_run"),
     (r"import flux", "flux"),
     (r"import (storm-yaml|production)", "clicks"),
@@ -54,6 +55,8 @@ SHORTER = (
     (r"compare .*--simulate", "--schedulers default --seconds 1"),
     # Figures that are not times: whether they hold does not depend on the computer.
     (r"bench core", '--only "largest relative difference" --quick'),
+    (r"agent .*--out", "--seconds 1 --every 1"),
+    (r"calibrate --fingerprint", "--seconds 2"),
     (r"run .*--files", "--batches 1"),
     (r"run --example", "--batches 2 --rows 200"),
     (r"profile .*--follow", "--seconds 1 --every 1"),
@@ -92,6 +95,14 @@ ELSEWHERE = (
         f"{_FUZZ}::test_a_follower_killed_at_random_moments_loses_nothing",
     ),
     (r"^penstock bench fuzz", f"{_FUZZ}::test_dozens_of_fuzzed_commands_end_as_they_should"),
+    (
+        r"^penstock bench agent",
+        "tests/agent/test_agent.py::test_round_trips_over_a_slow_link_are_within_a_tenth",
+    ),
+    (
+        r"^penstock calibrate (--example|[a-z]+\.yaml)",
+        "tests/calibration/test_steps.py::test_it_ends_when_every_cost_is_known_within_the_error",
+    ),
     (r"^penstock bench pipeline", f"{_SPEED}::test_a_part_of_the_suite_runs_as_a_command"),
     (r"^penstock run .*(spark://|lab status)", _UNDER_A_PLAN),
     (r"^penstock watch --from spark", _WATCHED_SPARK),

@@ -75,6 +75,7 @@ def random_topology(dice: Random, name: str, *, demand: float | None = None) -> 
         demand_per_s=demand,
         worker_max_heap_mb=some(dice, lambda: number(dice)),
         version=some(dice, lambda: dice.choice(_WORDS)),
+        bound_by=some(dice, lambda: dice.choice(["cpu", "memory", "network"])),
     )
 
 
@@ -165,6 +166,9 @@ def _machine_type(dice: Random, name: str) -> MachineType:
         cores=some(dice, lambda: 8),
         ghz=some(dice, lambda: 2.4),
         flops_per_cycle=some(dice, lambda: 16.0),
+        ram_mb=some(dice, lambda: 8192.0),
+        fingerprint=_amounts(dice),
+        variant_of=some(dice, lambda: dice.choice(_WORDS)),
     )
 
 

@@ -14,10 +14,10 @@ from tests.corpus.breaking import parent, put
 from tests.corpus.fields import MAPPINGS, REQUIRED
 from tests.files import strategies as random
 
-from penstock.errors import UnknownNameError
+from penstock.errors import InputError, UnknownNameError
 from penstock.files import examples
 from penstock.files.document import read_document
-from penstock.files.store import FORMATS, dumps, json_schema
+from penstock.files.store import FORMATS, dumps, json_schema, load
 
 RANDOM = {
     "topology": random.topologies,
@@ -102,3 +102,12 @@ def test_it_rejects_a_wrong_value(kind, place, value):
 def test_an_unknown_format_is_told_by_name():
     with pytest.raises(UnknownNameError, match='no format "topologi"; did you mean "topology"'):
         json_schema("topologi")
+
+
+def test_a_field_one_level_too_high_is_shown_its_place(tmp_path):
+    (tmp_path / "t.yaml").write_text(
+        "format: penstock/topology\nversion: 1\nname: t\n"
+        "components:\n  a: {kind: spout, memory_mb: 512}\n"
+    )
+    with pytest.raises(InputError, match=r'memory_mb: .* did you mean "requests.memory_mb"\?'):
+        load(tmp_path / "t.yaml")

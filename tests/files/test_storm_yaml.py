@@ -66,6 +66,28 @@ def test_metadata_names_the_type_and_the_rack(cluster):
     assert [t.cpu_points for t in found.types] == [400.0, 800.0]
 
 
+def test_metadata_names_the_machine_its_region_and_its_hardware(cluster):
+    hardware = "cores: '4', ghz: '2.5', flops-per-cycle: '8', bandwidth: '1000'"
+    found = cluster(
+        a=f"supervisor.scheduler.meta: {{machine: m1, region: eu, {hardware}}}\n"
+        "storm.local.hostname: node-7\n",
+    )
+    (kind,) = found.types
+    assert (kind.gflops, kind.nic_mbps) == (80.0, 1000.0)
+    assert found.machines == (Machine("m1", kind.name, region="eu", host="node-7"),)
+    assert load(to_dict(found)) == found
+
+
+def test_metadata_that_is_not_understood_is_told(tmp_path):
+    file = tmp_path / "a.yaml"
+    file.write_text("supervisor.scheduler.meta: {rak: r1}\n", encoding="utf-8")
+    remarks = []
+    cluster_from_storm_yaml([file], say=remarks.append)
+    assert remarks == [
+        'supervisor.scheduler.meta of a: "rak" is not understood and left out; did you mean "rack"?'
+    ]
+
+
 def test_the_hostname_is_the_machines_name_and_what_the_engine_calls_it(cluster):
     found = cluster(a="storm.local.hostname: node-7.example\n")
     assert found.machines[0] == Machine("node-7.example", DEFAULT_TYPE.name, host="node-7.example")

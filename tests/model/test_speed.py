@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import expm1, hypot
+from math import expm1, hypot, log, sqrt
 
 import pytest
 from tests.builders import cluster, topology
@@ -52,6 +52,59 @@ def test_worker_costs_follow():
     fast = made.workers[1]
     assert (fast.machine_type, fast.cpu_points, fast.e, fast.e_remote) == ("M1", 2.0, 0.1, 0.05)
     assert fast.error == pytest.approx(2.0 * expm1(hypot(0.1, 0.2)))
+
+
+KINDS = ("integer", "floating_point", "memory", "hashing", "serialising")
+
+
+def fingerprinted(*speeds):
+    """M1 does 100 of each kind of work; M2 does so many times as much."""
+    types = {
+        "M1": {"fingerprint": tuple((kind, 100.0) for kind in sorted(KINDS))},
+        "M2": {
+            "fingerprint": tuple((k, 100.0 * s) for k, s in zip(sorted(KINDS), speeds, strict=True))
+        },
+    }
+    return cluster(M1=1, M2=1, types=types)
+
+
+def test_fingerprints_say_the_speed_and_how_far_it_may_be_off():
+    """Logarithms 0, 0, ln 2, ln 4, ln 4: mean ln 2, standard deviation ln 2 (4 of 4 squares).
+
+    One more kind of work than five: 1.4128 for Student's quantile, sqrt(1 + 1/5) for the mean.
+    """
+    speed = relative_speeds(fingerprinted(1, 1, 2, 4, 4), "M1")["M2"]
+    assert (speed.factor, speed.basis) == (2.0, SpeedBasis.FINGERPRINT)
+    assert speed.doubt == pytest.approx(log(2) * 1.4128 * sqrt(1.2), rel=1e-3)
+
+
+def test_kinds_of_work_that_agree_still_leave_a_doubt():
+    speed = relative_speeds(fingerprinted(2, 2, 2, 2, 2), "M1")["M2"]
+    assert (speed.factor, speed.doubt) == (2.0, 0.1)
+
+
+def test_costs_follow_fingerprints_and_say_so():
+    measured = Profile("m", (Cost("a", "M1", e=0.5, met=2.0, e_error=0.05),))
+    cost = estimate_by_speed(measured, fingerprinted(2, 2, 2, 2, 2), "M1").by_place["a", "M2"]
+    assert (cost.e, cost.estimate.basis) == (0.25, SpeedBasis.FINGERPRINT)
+    assert cost.e_error == pytest.approx(0.25 * expm1(hypot(0.1, 0.1)))
+
+
+def test_what_is_stated_goes_before_fingerprints_and_these_before_clocks():
+    made = fingerprinted(2, 2, 2, 2, 2)
+    slow, fast = made.types
+    clocks = replace(made, types=(replace(slow, ghz=2.0), replace(fast, ghz=6.0)))
+    assert relative_speeds(clocks, "M1")["M2"].basis is SpeedBasis.FINGERPRINT
+    stated = replace(made, types=(slow, replace(fast, speed=3.0)))
+    assert factors(stated, "M1")["M2"] == 3.0
+
+
+def test_a_type_that_was_not_fingerprinted_goes_by_its_clock():
+    made = fingerprinted(2, 2, 2, 2, 2)
+    slow, fast = made.types
+    types = (replace(slow, fingerprint=(), ghz=2.0), replace(fast, ghz=3.0))
+    speed = relative_speeds(replace(made, types=types), "M1")["M2"]
+    assert (speed.factor, speed.basis) == (1.5, SpeedBasis.CLOCK)
 
 
 def test_speeds_are_relative_to_the_type_measured_where_the_cluster_has_it():

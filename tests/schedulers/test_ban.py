@@ -1,5 +1,7 @@
 """``ban``: BAN-Storm, with the vectors of the thesis."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.builders import cluster, machine_names, profile, topology
@@ -82,6 +84,20 @@ def test_what_topologies_are_bound_by_decides_where_they_go(bound, first):
     assert machine_names(problem, outcome.placement, "a") == [first]
 
 
+def test_each_topology_goes_by_what_it_declares_unless_a_parameter_says_otherwise():
+    """As above: E for what is bound by memory, A for the other, which declares nothing."""
+    graphs = [chain(1, 1, workers=1, name="x"), chain(1, 1, workers=1, name="y")]
+    graphs[0] = replace(graphs[0], bound_by="memory")
+    problem = build(graphs, table_3_7_cluster(), COSTS)
+    placed = solve(problem).placement
+    assert [machine_names(problem, placed, f"{name}/a") for name in "xy"] == [["E-1"], ["A-1"]]
+    # One thing for all: both want A, which has four slots.
+    placed = solve(problem, bound="cpu").placement
+    assert {*machine_names(problem, placed, "x/a"), *machine_names(problem, placed, "y/a")} == {
+        "A-1"
+    }
+
+
 def test_bandwidth_can_outweigh_the_rest():
     # D with 1000 Mb/s: 2 + 5 + 250 = 257 even for a topology bound by CPU.
     problem = build(chain(1, 1, workers=1), table_3_7_cluster(D={"nic_mbps": 1000.0}), COSTS)
@@ -124,9 +140,9 @@ def test_one_worker_has_everything():
 def test_what_is_unknown_is_said():
     outcome = solve(build(chain(1, 2), cluster(M1=2), COSTS))
     assert outcome.notes == (
-        "node power from cpu_points: not every machine type has cores, GHz and FLOPs",
-        "node power counts an unknown memory_mb as 0",
-        "node power counts an unknown nic_mbps as 0",
+        "node power from cpu_points: cores, GHz or FLOPs per cycle of M1 are not known",
+        "node power counts memory_mb of M1 as 0: it is not known",
+        "node power counts nic_mbps of M1 as 0: it is not known",
         "traffic from the rate model, not measured",
     )
 
@@ -155,5 +171,5 @@ def test_the_same_problem_gives_the_same_answer():
 
 
 def test_there_are_three_things_to_be_bound_by():
-    with pytest.raises(InputError, match='cpu, memory or network, not "disk"'):
+    with pytest.raises(InputError, match='cpu, memory, network or declared, not "disk"'):
         BanScheduler(bound="disk")

@@ -252,7 +252,7 @@ def test_without_hardware_numbers_cpu_points_rank_all_machines():
 def test_an_unknown_memory_is_said():
     kinds = {"M1": {"cores": 1, "ghz": 1.0, "flops_per_cycle": 1.0}}
     problem = build(requested("a"), cluster(types=kinds, M1=1))
-    assert solve(problem).notes == ("node power counts an unknown memory_mb as 0",)
+    assert solve(problem).notes == ("node power counts memory_mb of M1 as 0: it is not known",)
     assert solve(problem, alpha=1.0).notes == ()
 
 

@@ -36,6 +36,73 @@ def test_after_a_failure_no_other_part_runs():
     assert calls == [("-m", "a", "-x")]
 
 
+class Beside:
+    """A call that is under way until somebody waits for it."""
+
+    def __init__(self, log, code):
+        self.log, self.code = log, code
+
+    def result(self):
+        self.log.append("waited for")
+        return self.code
+
+    def stop(self):
+        self.log.append("stopped")
+
+
+@pytest.mark.parametrize(
+    ("codes", "beside", "expected", "log"),
+    [
+        # What measures has the computer to itself.
+        ([OK, OK, OK], OK, OK, ["begun", 0, 1, "waited for", "stopped", 2]),
+        ([OK, OK, OK], FAILED, FAILED, ["begun", 0, 1, "waited for", "stopped"]),
+        ([FAILED, OK, OK], OK, FAILED, ["begun", 0, "stopped"]),
+        ([NOTHING, NOTHING, NOTHING], OK, OK, ["begun", 0, 1, "waited for", "stopped", 2]),
+        ([NOTHING] * 3, NOTHING, NOTHING, ["begun", 0, 1, "waited for", "stopped", 2]),
+    ],
+)
+def test_clusters_run_beside_the_parts_that_compute(codes, beside, expected, log):
+    seen, left = [], iter(enumerate(codes))
+
+    def begin(part):
+        seen.append("begun")
+        return Beside(seen, beside)
+
+    def call(part):
+        number, code = next(left)
+        seen.append(number)
+        return code
+
+    assert run_tests.run_all([], call, begin) == expected
+    assert seen == log
+
+
+def test_every_test_is_in_one_part_and_in_no_second():
+    marks = ("spark", "storm", "kafka", "alone", "slow")
+    for bits in range(2 ** len(marks)):
+        own = {mark: bool(bits >> n & 1) for n, mark in enumerate(marks)}
+        parts = (run_tests.BESIDE, *run_tests.IN_TURN, *run_tests.AT_LAST)
+        assert sum(eval(part[-1], {}, own) for part in parts) == 1, own
+
+
+def test_a_call_beside_others_shows_what_it_printed_and_leaves_nothing(capfd):
+    beside = run_tests.Pytest(["-p", "no:xdist", str(REPOSITORY), "-k", "licence"])
+    assert beside.result() == OK
+    beside.stop()
+    assert "." in capfd.readouterr().out
+    stopped = run_tests.Pytest(["-p", "no:xdist", str(REPOSITORY)])
+    stopped.stop()
+    assert stopped._process.returncode is not None
+
+
+def test_programs_that_tests_start_keep_what_they_compile():
+    given = {"PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "4", "HOME": "/h"}
+    made = run_tests.environment(given)
+    assert "PYTHONDONTWRITEBYTECODE" not in made
+    assert (made["OMP_NUM_THREADS"], made["OPENBLAS_NUM_THREADS"]) == ("4", "1")
+    assert made["HOME"] == "/h"
+
+
 @pytest.mark.slow
 def test_a_typo_in_what_chooses_fails(monkeypatch, capfd):
     monkeypatch.setattr(run_tests, "QUICK", (("-p", "no:xdist", str(REPOSITORY)),))

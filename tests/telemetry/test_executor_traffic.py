@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
-from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 from tests.telemetry.frames import HOUR, START_MS, Row, put, slot_windows, took
 
@@ -18,15 +17,15 @@ from penstock.model.plan import Plan
 from penstock.telemetry.executor_traffic import executor_traffic
 from penstock.telemetry.pipeline import build_profile
 from penstock.telemetry.schemas import TABLES
-from penstock.telemetry.slots.columns import Vocabulary, to_arrow
+from penstock.telemetry.slots.columns import Columns, Vocabulary, to_arrow
+from penstock.telemetry.slots.files import StoreFiles
 from penstock.telemetry.slots.hours import hour_tables
+from penstock.telemetry.slots.pair_sums import PairSumsReader, added_up, pair_sums
 from penstock.telemetry.slots.sums import SampleSizes, partial_sums
 from penstock.telemetry.source import open_source
 
-pytestmark = pytest.mark.spark
-
 FIGURE = Path(__file__).parents[1] / "fixtures" / "thesis-fig-3-4"
-NEXT_HOUR = "2026-01-01-01"
+NEXT_HOUR, LAST_HOUR = "2026-01-01-01", "2026-01-01-02"
 
 
 def seen(task: int, component: str, second: int = 10, **changes: object) -> Row:
@@ -46,36 +45,38 @@ def chain(run: str, second: int = 10, sent: float = 60, **changes: object) -> li
     ]
 
 
-def found(spark: SparkSession, rows: list[Row], **settings: int) -> tuple[InstanceTraffic, ...]:
-    traffic, streams = (tables_frame(spark, rows, name) for name in ("traffic", "streams"))
-    return executor_traffic(traffic, streams, **settings)
+def found(rows: list[Row], **settings: int) -> tuple[InstanceTraffic, ...]:
+    vocabulary = Vocabulary()
+    sums = [
+        pair_sums(tables["traffic"], tables["streams"], hour, vocabulary)
+        for hour, tables in tables_by_hour(rows, vocabulary)
+    ]
+    return executor_traffic(added_up(sums), vocabulary, **settings) if sums else ()
 
 
-def tables_frame(spark: SparkSession, rows: list[Row], name: str) -> DataFrame:
-    """A table of all hours of these windows."""
-    schema, parts = to_arrow_schema(TABLES[name]), []
+def tables_by_hour(
+    rows: list[Row], vocabulary: Vocabulary
+) -> Iterator[tuple[str, dict[str, Columns]]]:
+    """Tables of all hours of these windows."""
     for hour in sorted({str(row.get("hour", HOUR)) for row in rows}):
-        vocabulary = Vocabulary()
         own = [
             {name: value for name, value in row.items() if name != "hour"}
             for row in rows
             if str(row.get("hour", HOUR)) == hour
         ]
         sums = partial_sums(slot_windows(own, vocabulary), vocabulary, SampleSizes({}, {}))
-        parts.append(to_arrow(hour_tables(sums, vocabulary, hour)[name], schema, vocabulary))
-    whole = pa.concat_tables([schema.empty_table(), *(part.cast(schema) for part in parts)])
-    return spark.createDataFrame(whole)
+        yield hour, hour_tables(sums, vocabulary, hour)
 
 
-def test_pairs_and_tasks_of_a_run(spark):
-    (traffic,) = found(spark, chain("r"))
+def test_pairs_and_tasks_of_a_run():
+    (traffic,) = found(chain("r"))
     # 60 in 10 s. 3 got nothing, but it is there: it said that it put out nothing.
     assert traffic.pairs == ((1, 2, 6.0),)
     assert traffic.tasks == (("a", (1,)), ("b", (2, 3)))
     assert (traffic.topology, traffic.run, traffic.estimated) == ("", "r", False)
 
 
-def test_the_mean_is_over_the_time_the_target_was_watched(spark):
+def test_the_mean_is_over_the_time_the_target_was_watched():
     rows = [
         *chain("r"),
         *chain("r", second=3610, sent=30, hour=NEXT_HOUR),
@@ -83,59 +84,88 @@ def test_the_mean_is_over_the_time_the_target_was_watched(spark):
         seen(2, "b", 20, run="r", inputs=[]),
     ]
     # 60 in 20 s, then 30 in 10 s.
-    assert found(spark, rows)[0].pairs == ((1, 2, 3.0),)
+    assert found(rows)[0].pairs == ((1, 2, 3.0),)
 
 
-def test_a_target_that_moved_was_watched_at_both_places(spark):
+def test_a_target_that_moved_was_watched_at_both_places():
     moved = seen(2, "b", 20, run="r", host="h2", inputs=[took("a", 20, task=1)])
     # 60 in 10 s on h1, 20 in 10 s on h2.
-    assert found(spark, [*chain("r"), moved])[0].pairs == ((1, 2, 4.0),)
+    assert found([*chain("r"), moved])[0].pairs == ((1, 2, 4.0),)
 
 
-def test_the_newest_run_counts_whatever_it_is_called(spark):
+def test_the_newest_run_counts_whatever_it_is_called():
     rows = [*chain("t-9", second=10), *chain("t-10", second=600, sent=90)]
-    (traffic,) = found(spark, rows)
+    (traffic,) = found(rows)
     assert (traffic.run, traffic.pairs) == ("t-10", ((1, 2, 9.0),))
 
 
-def test_each_topology_has_its_own_and_an_equal_part_of_the_pairs(spark):
+def test_each_topology_has_its_own_and_an_equal_part_of_the_pairs():
     many = [
         seen(1, "a", topology="u", outputs=[put(100)]),
         seen(2, "b", topology="u", inputs=[took("a", 10, task=1)], outputs=[]),
         seen(3, "b", topology="u", inputs=[took("a", 60, task=1)], outputs=[]),
         seen(4, "b", topology="u", inputs=[took("a", 30, task=1)], outputs=[]),
     ]
-    t, u = found(spark, [*chain("r"), *many], most_pairs=5)
+    t, u = found([*chain("r"), *many], most_pairs=5)
     assert (t.topology, len(t.pairs), t.pairs_left_out) == ("t", 1, 0)
     # Two each: 6/s and 3/s are the heaviest, 1/s is left out, a tenth.
     assert (u.topology, u.pairs) == ("u", ((1, 3, 6.0), (1, 4, 3.0)))
     assert (u.pairs_left_out, u.left_out_per_s, u.part_left_out) == (1, 1.0, 0.1)
 
 
-def test_tuples_of_nobody_known_are_left_out_and_counted(spark):
+def test_tuples_of_nobody_known_are_left_out_and_counted():
     rows = [*chain("r"), seen(4, "c", run="r", inputs=[took("ghost", 20)], outputs=[])]
-    (traffic,) = found(spark, rows)
+    (traffic,) = found(rows)
     assert traffic.pairs == ((1, 2, 6.0),)
     assert (traffic.pairs_left_out, traffic.left_out_per_s) == (1, 2.0)
 
 
-def test_acknowledgements_back_are_no_traffic_but_those_to_ackers_are(spark):
+def test_acknowledgements_back_are_no_traffic_but_those_to_ackers_are():
     rows = [
         seen(1, "a", inputs=[took("__acker", 10, "__ack_ack", task=2)], outputs=[put(10)]),
         seen(2, "__acker", inputs=[took("a", 10, task=1)], outputs=[put(10, "__ack_ack")]),
     ]
-    (traffic,) = found(spark, rows)
+    (traffic,) = found(rows)
     assert traffic.pairs == ((1, 2, 1.0),)
     assert traffic.tasks_of["__acker"] == (2,)
 
 
-def test_dealt_out_traffic_says_that_it_is_estimated(spark):
+def test_dealt_out_traffic_says_that_it_is_estimated():
     rows = [seen(1, "a", outputs=[put(10)]), seen(2, "b", inputs=[took("a", 10)], outputs=[])]
-    assert found(spark, rows)[0].estimated
+    assert found(rows)[0].estimated
 
 
-def test_without_records_there_is_none(spark):
-    assert found(spark, []) == ()
+def test_without_records_there_is_none():
+    assert found([]) == ()
+
+
+def test_hours_read_one_after_the_other_add_up_as_all_at_once(tmp_path: Path):
+    rows = [
+        *chain("r"),
+        *chain("r", second=3610, sent=30, hour=NEXT_HOUR),
+        *chain("s", second=7210, sent=90, hour=LAST_HOUR),
+    ]
+    vocabulary, root = Vocabulary(), str(tmp_path)
+    hours = []
+    for hour, tables in tables_by_hour(rows, vocabulary):
+        paths = [
+            StoreFiles(root).write(
+                name, hour, to_arrow(tables[name], to_arrow_schema(TABLES[name]), vocabulary), []
+            )
+            for name in ("traffic", "streams")
+        ]
+        hours.append((hour, *paths))
+    reader = PairSumsReader(root)
+    found = [
+        executor_traffic(reader.read(hours[:number]), reader.vocabulary)[0] for number in (1, 2, 3)
+    ]
+    # 60 in 10 s; 90 in 20 s; another run.
+    assert [one.pairs for one in found] == [((1, 2, 6.0),), ((1, 2, 4.5),), ((1, 2, 9.0),)]
+    # An hour that was computed again has other files.
+    assert executor_traffic(reader.read([hours[0], hours[2]]), reader.vocabulary) == tuple(
+        found[2:]
+    )
+    assert executor_traffic(reader.read(hours), reader.vocabulary) == tuple(found[2:])
 
 
 # -- from telemetry to a plan -------------------------------------------------------------------
@@ -170,6 +200,7 @@ def write_figure(folder: Path) -> None:
     (folder / "telemetry.jsonl").write_text("".join(json.dumps(line) + "\n" for line in kept))
 
 
+@pytest.mark.spark
 def test_the_figure_goes_from_telemetry_to_the_plan(spark, tmp_path: Path):
     write_figure(tmp_path / "telemetry")
     measured = build_profile(spark, open_source(spark, str(tmp_path / "telemetry")))

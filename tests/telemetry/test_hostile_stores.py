@@ -136,6 +136,15 @@ def test_a_store_that_was_changed_is_read_or_refused(run, root, tmp_path, attack
         assert "tables" in err or code == 0, "says which file it is about"
 
 
+@pytest.mark.parametrize("number", ["1e999", "-1e999", "Infinity", "NaN"])
+def test_a_number_that_no_json_holds_is_not_taken_into_the_next_commit(run, root, number):
+    edit(root, facts={"batches": {"b1": {"records": 5, "aside": "HERE"}}})
+    newest = max((root / "manifest").glob("*.json"))
+    newest.write_text(newest.read_text().replace('"HERE"', number))
+    code, _, err = run("store compact tables")
+    assert (code, "is cut or broken" in err) == (1, True)
+
+
 # -- nothing outside -------------------------------------------------------------------------------
 
 

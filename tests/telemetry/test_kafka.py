@@ -208,7 +208,7 @@ def test_every_record_counts_once_though_driver_and_broker_are_killed(
 
 @pytest.mark.spark
 @pytest.mark.kafka
-def test_a_broker_that_asks_for_a_password_gets_it_from_a_file_and_nobody_else_does(
+def test_a_broker_that_we_know_by_its_certificate_gets_the_password_and_nobody_else_does(
     broker: Broker, tmp_path: Path
 ) -> None:
     broker.send("locked", telemetry(0, 60))

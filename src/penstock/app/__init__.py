@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from penstock.app.applying import PreparedPlan as PreparedPlan
     from penstock.app.applying import apply as apply
     from penstock.app.applying import prepared as prepared
+    from penstock.app.calibrations import cluster_with_type as cluster_with_type
+    from penstock.app.calibrations import fingerprint as fingerprint
+    from penstock.app.calibrations import with_fingerprint as with_fingerprint
     from penstock.app.clusters import RunningCluster as RunningCluster
     from penstock.app.clusters import diff_running as diff_running
     from penstock.app.clusters import engine as engine
@@ -55,6 +58,8 @@ if TYPE_CHECKING:
     from penstock.app.labs import lab_submit as lab_submit
     from penstock.app.loads import OfferedLoad as OfferedLoad
     from penstock.app.loads import offered_load as offered_load
+    from penstock.app.machines import import_machines as import_machines
+    from penstock.app.machines import machine_table as machine_table
     from penstock.app.measuring import MeasuringOptions as MeasuringOptions
     from penstock.app.measuring import follow as follow
     from penstock.app.measuring import live_profile as live_profile
@@ -97,12 +102,14 @@ if TYPE_CHECKING:
     from penstock.app.telemetry import SparkOptions as SparkOptions
     from penstock.app.telemetry import TelemetrySelection as TelemetrySelection
     from penstock.app.telemetry import telemetry_of as telemetry_of
+    from penstock.app.topology_calibration import CalibrationOptions as CalibrationOptions
+    from penstock.app.topology_calibration import CalibrationResult as CalibrationResult
+    from penstock.app.topology_calibration import calibrate as calibrate
     from penstock.app.validation import ValidFile as ValidFile
     from penstock.app.validation import validate as validate
     from penstock.app.watching.options import Act as Act
     from penstock.app.watching.options import WatchOptions as WatchOptions
     from penstock.app.watching.watcher import watch as watch
-    from penstock.app.watching.watcher import watching as watching
     from penstock.change.diff import diff as diff
     from penstock.control.rehearsed_engine import FaultPlan as FaultPlan
     from penstock.control.rehearsed_engine import SlowPlan as SlowPlan
@@ -115,6 +122,7 @@ if TYPE_CHECKING:
 _NAMES = {
     "penstock.app.answers": ("Comparison", "PlanAnswer"),
     "penstock.app.applying": ("PreparedPlan", "apply", "prepared"),
+    "penstock.app.calibrations": ("cluster_with_type", "fingerprint", "with_fingerprint"),
     "penstock.app.clusters": ("RunningCluster", "diff_running", "engine", "running", "snapshot"),
     "penstock.app.explanations": ("ComponentExplanation", "MachineExplanation", "explain"),
     "penstock.app.histories": (
@@ -133,6 +141,7 @@ _NAMES = {
     ),
     "penstock.app.labs": ("lab_end", "lab_feed", "lab_submit"),
     "penstock.app.loads": ("OfferedLoad", "offered_load"),
+    "penstock.app.machines": ("import_machines", "machine_table"),
     "penstock.app.measuring": (
         "MeasuringOptions",
         "follow",
@@ -164,9 +173,10 @@ _NAMES = {
     ),
     "penstock.app.sweeps": ("SweepResult", "sweep"),
     "penstock.app.telemetry": ("SparkOptions", "TelemetrySelection", "telemetry_of"),
+    "penstock.app.topology_calibration": ("CalibrationOptions", "CalibrationResult", "calibrate"),
     "penstock.app.validation": ("ValidFile", "validate"),
     "penstock.app.watching.options": ("Act", "WatchOptions"),
-    "penstock.app.watching.watcher": ("watch", "watching"),
+    "penstock.app.watching.watcher": ("watch",),
     "penstock.change.diff": ("diff",),
     "penstock.control.rehearsed_engine": ("FaultPlan", "SlowPlan"),
     "penstock.files.store": ("dumps", "load", "save"),

@@ -9,6 +9,7 @@ from typing import Any
 
 from penstock.app.problems import problem as problem_of
 from penstock.app.problems import profile as profile_of
+from penstock.app.problems import silent as silent
 from penstock.change.diff import Changes
 from penstock.change.history import Receipt
 from penstock.change.in_force import plan_in_force
@@ -17,15 +18,12 @@ from penstock.engines.base import Ability, Engine, PublishOrder, Say, Session
 from penstock.engines.publication import Publication, prepare
 from penstock.errors import Finding, InputError, UnknownNameError
 from penstock.model.cluster import Cluster
+from penstock.model.machine_table import MachineTable
 from penstock.model.plan import Plan
 from penstock.model.problem import Problem
 from penstock.model.profile import Profile
 from penstock.model.snapshot import Snapshot
 from penstock.model.terms import Terms
-
-
-def silent(_text: str) -> None:
-    """Says nothing: what a caller without a terminal wants."""
 
 
 def engine(name: str = registry.DEFAULT_ENGINE, **options: Any) -> Engine:
@@ -112,6 +110,7 @@ def running(
     headroom: float | None = None,
     met: float | None = None,
     estimate_from: str | None = None,
+    told: MachineTable | None = None,
 ) -> RunningCluster:
     """The problem that a running cluster poses, with all its topologies or those named.
 
@@ -124,7 +123,7 @@ def running(
     chosen = narrowed(target, now, names, costs, say)
     posed = problem_of(
         chosen.topologies, chosen.cluster, costs, weighted=weighted, headroom=headroom, met=met,
-        estimate_from=estimate_from, engine=target,
+        estimate_from=estimate_from, engine=target, told=told, say=say,
     )  # fmt: skip
     if chosen.avoided:
         machines = ", ".join(chosen.avoided)

@@ -67,11 +67,11 @@ def import_flux(
     return topology_from_flux(document, dict(properties or {}), dict(environ or {}))
 
 
-def import_storm_yaml(files: Sequence[Path], name: str = "storm") -> Cluster:
+def import_storm_yaml(files: Sequence[Path], name: str = "storm", *, say: Say = silent) -> Cluster:
     """A cluster from the ``storm.yaml`` files of its supervisors."""
     if not is_name(name):
         raise UsageError(f'--name must be a name without slashes, not "{name}"')
-    return cluster_from_storm_yaml(list(files), name)
+    return cluster_from_storm_yaml(list(files), name, say)
 
 
 def import_production(folder: Path, executors: str = "nimbus") -> Problem:

@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 from penstock.app.journal_file import open_journal, transaction
-from penstock.app.proposals import Proposal, ProposalBook
+from penstock.app.proposals import ChangeProposal, ProposalBook
 from penstock.control.decision import Decision
 from penstock.control.detectors.detector import Detection
 from penstock.control.journal import JournalEntry, entry_of, folded
@@ -72,7 +72,7 @@ class Journal:
         seen: Observation,
         decision: Decision,
         detections: tuple[Detection, ...],
-        proposal: Proposal | None = None,
+        proposal: ChangeProposal | None = None,
     ) -> None:
         """One turn, with the proposal that it led to; in a file it is there when this returns."""
         entry = entry_of(seen, decision, detections)
@@ -138,7 +138,7 @@ class Journal:
         machines = self.problem.cluster.machines
         away = [machines[m].name for m in np.flatnonzero(~entry.alive).tolist()]
         decision = None if entry.decision is None else self._decision(entry.decision)
-        detections = [asdict(d) for d in entry.detections] or None
+        detections = [{**asdict(d), "value": _plain(d.value)} for d in entry.detections] or None
         return (
             entry.begin_s, entry.end_s, entry.turns, self._placement(entry.placement), _json(away),
             _plain(entry.offered_per_s), _plain(entry.processed_per_s), _plain(entry.backlog),

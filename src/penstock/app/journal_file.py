@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 from penstock.errors import Finding, InputError
 
@@ -86,10 +87,31 @@ def _check(connection: sqlite3.Connection, where: str, *, read_only: bool) -> No
     if problem is not None:
         connection.close()
         raise InputError(Finding(problem, where))
+    # SQLite runs what a file's schema says: a view in place of a table can go on for ever.
+    if not _is_our_schema(connection, version):
+        connection.close()
+        raise damaged(where, "its tables are not those of a journal")
     if version < VERSION and not read_only:
         connection.executescript(
             f"BEGIN IMMEDIATE; {_PROPOSALS} PRAGMA user_version = {VERSION}; COMMIT;"
         )
+
+
+def _is_our_schema(connection: sqlite3.Connection, version: int) -> bool:
+    """Tables and indices of a journal to the letter, and nothing beside them."""
+    with closing(sqlite3.connect(":memory:")) as ours:
+        ours.executescript(_TURNS + (_PROPOSALS if version >= PROPOSALS_SINCE else ""))
+        return _objects(connection) == _objects(ours)
+
+
+def _objects(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
+    return sorted(connection.execute("SELECT type, name, sql FROM sqlite_master"), key=repr)
+
+
+def damaged(where: str, what: str) -> InputError:
+    """Of a journal that something else has written to."""
+    message = f"is damaged ({what}); take a copy of it, or begin another journal"
+    return InputError(Finding(message, where))
 
 
 def _begin(connection: sqlite3.Connection, where: str) -> None:

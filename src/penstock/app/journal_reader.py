@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from penstock.app.journal import power_of
-from penstock.app.journal_file import PROPOSALS_SINCE, open_journal
+from penstock.app.journal_check import unsound_field
+from penstock.app.journal_file import PROPOSALS_SINCE, damaged, open_journal
+from penstock.app.proposals import Status
 from penstock.control.decision import Decision, DecisionKind, Refusal
 from penstock.control.detectors.detector import Detection
 from penstock.control.journal import JournalEntry
@@ -38,38 +40,54 @@ def journal_rows(path: Path, *, last: int | None = None) -> list[dict[str, Any]]
     if not path.is_file():
         raise InputError(Finding("no such journal", str(path)))
     with closing(open_journal(path, read_only=True)) as connection:
-        connection.row_factory = sqlite3.Row
         try:
-            became = _proposals(connection)
+            became = _proposals(connection, path)
             known = dict(connection.execute("SELECT id, instances FROM placement").fetchall())
+            connection.row_factory = sqlite3.Row
             limit = -1 if last is None else last
-            found = connection.execute(
+            turns = connection.execute(
                 "SELECT * FROM turn ORDER BY id DESC LIMIT ?", (limit,)
             ).fetchall()
-        except sqlite3.DatabaseError as error:
+        except sqlite3.Error as error:
             raise InputError(Finding(f"cannot be read: {error}", str(path))) from None
-    rows = []
-    for row in reversed(found):
-        content = dict(row)
+    rows = [_turn(dict(row), known, path) for row in reversed(turns)]
+    return [
+        {**row, "proposal": became.get(row["begin_s"]) if row["decision"] else None} for row in rows
+    ]
+
+
+def _proposals(connection: sqlite3.Connection, path: Path) -> dict[float, dict[str, Any]]:
+    """What became of decisions on a running cluster, by their time; rehearsals have none."""
+    if connection.execute("PRAGMA user_version").fetchone()[0] < PROPOSALS_SINCE:
+        return {}
+    names = ("id", "time_s", "status", "status_s", "who", "why", "receipt")
+    rows = connection.execute(f"SELECT {', '.join(names)} FROM proposal ORDER BY time_s").fetchall()
+    proposals = {}
+    for row in rows:
+        proposal = dict(zip(names, row, strict=True))
+        texts = [proposal[name] for name in ("id", "who", "why", "receipt")]
+        if proposal["status"] not in list(Status) or not all(isinstance(t, str) for t in texts):
+            raise damaged(str(path), f"proposal {proposal['id']!r}")
+        proposals[proposal.pop("time_s")] = proposal
+    return proposals
+
+
+def _turn(content: dict[str, Any], known: dict[str, str], path: Path) -> dict[str, Any]:
+    """What stands in a row, its JSON read and its placements put in."""
+    number = content["id"]
+    try:
         for name in ("away", "cpu", "stream_per_s", "decision", "detections"):
             content[name] = None if content[name] is None else json.loads(content[name])
         content["placement"] = json.loads(known[content["placement"]])
         decision = content["decision"]
         if decision and decision["placement"]:
             decision["placement"] = json.loads(known[decision["placement"]])
-        content["proposal"] = became.get(content["begin_s"]) if decision else None
-        rows.append(content)
-    return rows
-
-
-def _proposals(connection: sqlite3.Connection) -> dict[float, dict[str, Any]]:
-    """What became of decisions on a running cluster, by their time; rehearsals have none."""
-    if connection.execute("PRAGMA user_version").fetchone()[0] < PROPOSALS_SINCE:
-        return {}
-    names = ("id", "time_s", "status", "status_s", "who", "why", "receipt")
-    rows = connection.execute(f"SELECT {', '.join(names)} FROM proposal ORDER BY time_s").fetchall()
-    proposals = [dict(zip(names, row, strict=True)) for row in rows]
-    return {proposal.pop("time_s"): proposal for proposal in proposals}
+        wrong = unsound_field(content)
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
+        raise damaged(str(path), f"turn {number}: {type(error).__name__}") from None
+    if wrong is not None:
+        raise damaged(str(path), f"turn {number}: {wrong}")
+    return content
 
 
 def dump(path: Path) -> str:
@@ -93,7 +111,7 @@ def _entry(row: dict[str, Any], problem: Problem) -> JournalEntry | None:
         _known(row["latency_s"]), _known(row["paused_s"]),
         _array(row["cpu"], len(problem.cluster.machines)),
         _array(row["stream_per_s"], len(problem.streams)), decision,
-        tuple(Detection(**d) for d in row["detections"] or ()),
+        tuple(Detection(**{**d, "value": _known(d["value"])}) for d in row["detections"] or ()),
     )  # fmt: skip
 
 

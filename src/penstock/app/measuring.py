@@ -168,6 +168,11 @@ def live_profile(
     return measured_now
 
 
+def load_pipeline() -> None:
+    """Load the pipeline, which takes about as long as Java does to start."""
+    import penstock.telemetry.pipeline  # noqa: F401
+
+
 @contextmanager
 def _pipeline(
     options: MeasuringOptions,
@@ -188,7 +193,12 @@ def _pipeline(
         if within is not None:
             stack.enter_context(within)
         session = stack.enter_context(
-            spark_session(spark.master, driver_memory=spark.driver_memory, config=config)
+            spark_session(
+                spark.master,
+                driver_memory=spark.driver_memory,
+                config=config,
+                meanwhile=load_pipeline,
+            )
         )
         say_ui_address(session, say)
         from penstock.telemetry.pipeline import Pipeline

@@ -10,16 +10,22 @@ import numpy as np
 
 from penstock.app.inputs import Source, is_folder, natural_cluster, resolved, terms_from
 from penstock.engines import registry
-from penstock.engines.base import Engine
+from penstock.engines.base import Engine, Say
 from penstock.errors import Finding, InputError
 from penstock.files import examples
 from penstock.files.store import load
 from penstock.model.cluster import Cluster
+from penstock.model.machine_table import MachineTable, completed
 from penstock.model.problem import Problem, build
 from penstock.model.profile import Profile
 from penstock.model.speed import estimate_by_speed
 from penstock.model.terms import Terms
 from penstock.model.topology import Topology
+from penstock.planning.other_tenants import with_other_tenants
+
+
+def silent(_text: str) -> None:
+    """Says nothing: what a caller without a terminal wants."""
 
 
 def problem(
@@ -33,6 +39,8 @@ def problem(
     terms: Terms | Source | None = None,
     engine: str | Engine = registry.DEFAULT_ENGINE,
     estimate_from: str | None = None,
+    told: MachineTable | None = None,
+    say: Say = silent,
 ) -> Problem:
     """A problem from values, files, dicts or the names of shipped examples.
 
@@ -42,6 +50,8 @@ def problem(
     Without a profile, a shipped one that covers the components on these machines is used if there
     is one; otherwise the topologies' requests must do. ``estimate_from`` names a machine type of
     the profile whose costs, divided by relative speed, are taken for types on which it has none.
+    ``told`` is what agents tell of the machines (:func:`machine_table`): what the cluster does not
+    state of them, how far they are apart, and what others use of them.
     """
     given = [topologies] if isinstance(topologies, (Topology, str, Path, Mapping)) else topologies
     findings: list[Finding] = []
@@ -57,6 +67,7 @@ def problem(
     if findings or machines is None or any(t is None for t in parsed):
         raise InputError(*findings)
     known = [t for t in parsed if t is not None]
+    machines, other_points = _completed(machines, told, say)
     if headroom is not None:
         machines = replace(machines, headroom=_fraction("headroom", headroom))
     if profile is None:
@@ -74,7 +85,20 @@ def problem(
         known = [target.adapt(t) for t in known]
     weighted = weighted or target.capabilities.weighted
     built = build(known, machines, costs, weighted=weighted)
+    built = with_other_tenants(built, other_points)
     return built if terms is None else built.with_terms(terms_from(terms))
+
+
+def _completed(
+    cluster: Cluster, told: MachineTable | None, say: Say
+) -> tuple[Cluster, Mapping[str, float]]:
+    """The cluster with what agents tell, and the CPU points that others use, by machine."""
+    if told is None:
+        return cluster, {}
+    done = completed(cluster, told)
+    for remark in done.remarks:
+        say(remark)
+    return done.cluster, done.other_points
 
 
 def profile(source: Profile | Source) -> Profile:

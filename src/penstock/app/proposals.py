@@ -18,7 +18,7 @@ from enum import StrEnum
 from math import nan
 from pathlib import Path
 
-from penstock.app.journal_file import open_journal, transaction
+from penstock.app.journal_file import damaged, open_journal, transaction
 from penstock.errors import Finding, InputError, PenstockError, UnknownNameError
 
 _COLUMNS = (
@@ -53,7 +53,7 @@ OPEN = (Status.WAITING, Status.APPROVED, Status.BEGUN)
 
 
 @dataclass(frozen=True, slots=True)
-class Proposal:
+class ChangeProposal:
     """A change that the loop decided on."""
 
     id: str
@@ -76,7 +76,9 @@ class Proposal:
     #: The plan file, as long as something can still become of it.
     plan: str | None = None
 
-    def with_status(self, status: Status, time_s: float, why: str = "", who: str = "") -> Proposal:
+    def with_status(
+        self, status: Status, time_s: float, why: str = "", who: str = ""
+    ) -> ChangeProposal:
         return replace(self, status=status, status_s=time_s, why=why, who=who)
 
 
@@ -104,12 +106,12 @@ class ProposalBook:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
-    def add(self, proposal: Proposal) -> None:
+    def add(self, proposal: ChangeProposal) -> None:
         """Within a transaction of the caller's."""
         values = [getattr(proposal, name) for name in _COLUMNS]
         self._connection.execute(_INSERT, [_plain(v) for v in values])
 
-    def update(self, proposal: Proposal, *, among: tuple[Status, ...] = OPEN) -> bool:
+    def update(self, proposal: ChangeProposal, *, among: tuple[Status, ...] = OPEN) -> bool:
         """Its new status, unless somebody else changed it meanwhile; whether it was taken."""
         plan = proposal.plan if proposal.status in OPEN else None
         marks = ", ".join("?" * len(among))
@@ -124,16 +126,16 @@ class ProposalBook:
             )  # fmt: skip
         return done.rowcount == 1
 
-    def open(self) -> list[Proposal]:
+    def open(self) -> list[ChangeProposal]:
         """Those that something can still become of, the oldest first."""
         marks = ", ".join("?" * len(OPEN))
         return self._read(f"{_SELECT} WHERE status IN ({marks}) ORDER BY time_s, id", OPEN)
 
-    def since(self, time_s: float) -> list[Proposal]:
+    def since(self, time_s: float) -> list[ChangeProposal]:
         """All that were made since, the oldest first."""
         return self._read(f"{_SELECT} WHERE time_s >= ? ORDER BY time_s, id", (time_s,))
 
-    def find(self, key: str) -> Proposal:
+    def find(self, key: str) -> ChangeProposal:
         """The one whose id begins so."""
         every = self._read(f"{_SELECT} ORDER BY time_s DESC, id", ())
         matching = [p for p in every if p.id.startswith(key)] if key else []
@@ -157,8 +159,11 @@ class ProposalBook:
                 values = (pause.since_s, pause.who, pause.why)
                 self._connection.execute("INSERT INTO pause VALUES (?, ?, ?)", values)
 
-    def _read(self, query: str, values: tuple[object, ...]) -> list[Proposal]:
-        return [_proposal(row) for row in self._connection.execute(query, values).fetchall()]
+    def _read(self, query: str, values: tuple[object, ...]) -> list[ChangeProposal]:
+        try:
+            return [_proposal(row) for row in self._connection.execute(query, values).fetchall()]
+        except (TypeError, ValueError) as error:
+            raise damaged("journal", f"a proposal: {error}") from None
 
 
 @contextmanager
@@ -170,7 +175,9 @@ def proposal_book(journal: Path) -> Iterator[ProposalBook]:
         yield ProposalBook(connection)
 
 
-def answer(journal: Path, key: str, *, approve: bool, now_s: float, why: str = "") -> Proposal:
+def answer(
+    journal: Path, key: str, *, approve: bool, now_s: float, why: str = ""
+) -> ChangeProposal:
     """Approve or reject a proposal that waits."""
     with proposal_book(journal) as book:
         proposal = book.find(key)
@@ -194,9 +201,9 @@ def _plain(value: object) -> object:
     return None if isinstance(value, float) and value != value else value
 
 
-def _proposal(row: tuple[object, ...]) -> Proposal:
+def _proposal(row: tuple[object, ...]) -> ChangeProposal:
     values = dict(zip(_COLUMNS, row, strict=True))
     for name in ("offered_per_s", "carries_per_s", "carried_before_per_s"):
         values[name] = nan if values[name] is None else values[name]
     values["status"] = Status(str(values["status"]))
-    return Proposal(**values)  # type: ignore[arg-type]
+    return ChangeProposal(**values)  # type: ignore[arg-type]

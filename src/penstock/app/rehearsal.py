@@ -115,6 +115,9 @@ def recorded_load(source: Path, options: RehearsalOptions, bound_per_s: float) -
         load = load.medians(options.median_s)
     if options.days is not None:
         load = load.first(options.days * 86_400.0)
+    if not load.rate_per_s.max() > 0:
+        message = "no rate is above zero in what is left of it by --days and --median"
+        raise InputError(Finding(message, str(source)))
     return load if options.highest is None else load.with_highest(options.highest * bound_per_s)
 
 
@@ -235,7 +238,7 @@ def _run_on_spark(master: str, cells: Sequence[RehearsalCell], keep: Keep) -> bo
             keep(finished["key"], row["kept"], row["journal"])
 
     try:
-        with spark_session(master, short=True) as spark:
+        with spark_session(master) as spark:
             run_tasks(spark, [(cell.key, cell) for cell in cells], _task, arrived)
     except KeyboardInterrupt:
         return True

@@ -75,7 +75,7 @@ def _run(
     if not left:
         return False, ""
     try:
-        with spark_session(master, short=True) as spark:
+        with spark_session(master) as spark:
             run_tasks(spark, left, run_cell, store.keep, progress)
     except KeyboardInterrupt:
         return True, ""

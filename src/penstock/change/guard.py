@@ -11,6 +11,7 @@ import numpy as np
 from penstock.errors import quantity
 from penstock.evaluate.capacity import ROUNDING_POINTS
 from penstock.evaluate.limits import resources_used
+from penstock.model.cluster import MachineType
 from penstock.model.plan import Deployed, Places, Plan
 from penstock.model.resources import MEMORY
 from penstock.model.snapshot import Snapshot
@@ -42,11 +43,16 @@ def _machine_changes(plan: Plan, snapshot: Snapshot) -> list[str]:
             changes.append(f"machine {planned.name} is not there")
         elif now.name in snapshot.avoided:
             changes.append(f"machine {planned.name} is on the engine's blacklist")
-        elif plan.deployed and now.type != planned.type:
-            changes.append(f"machine {planned.name} is now a {now.type}, not a {planned.type}")
+        elif plan.deployed and now.type != (known := _known_as(planned_kinds[planned.type])):
+            changes.append(f"machine {planned.name} is now a {now.type}, not a {known}")
         elif kinds[now.type].slots < planned_kinds[planned.type].slots and plan.deployed:
             changes.append(f"machine {planned.name} has {kinds[now.type].slots} slots now")
     return changes
+
+
+def _known_as(kind: MachineType) -> str:
+    """The type as the engine has it."""
+    return kind.variant_of or kind.name
 
 
 def _lacking_resources(plan: Plan, snapshot: Snapshot) -> list[str]:

@@ -104,8 +104,11 @@ def command(
         return EXIT_INTERRUPTED
     if any(row.placed for row in rows):
         return EXIT_DONE
-    proven = any(row.outcome.impossible is not None for row in comparison.rows)
-    return EXIT_INFEASIBLE if proven else EXIT_FAILURE
+    if any(row.outcome.impossible is not None for row in comparison.rows):
+        say("impossible, no plan exists")
+        return EXIT_INFEASIBLE
+    say("none of these schedulers found a plan; one may still exist")
+    return EXIT_FAILURE
 
 
 def _picture(comparison: app.Comparison) -> str:

@@ -70,7 +70,7 @@ def command(
     """
     make_folder(out)
     graph = load_topology(_TOPOLOGY)
-    with spark_session(short=True) as spark:
+    with spark_session() as spark:
         _step(f"1. Run: {_TOPOLOGY} as a PySpark stream on real tuples, at three loads")
         watched = _run(spark, graph, out / "run")
         _step("2. Measure: the pipeline on Spark fits what a tuple costs in each component")

@@ -82,7 +82,7 @@ def storm_yaml(
 
     penstock import storm-yaml hosts/*/conf/storm.yaml --name production
     """
-    return _write(api.import_storm_yaml(files, name), out, as_json)
+    return _write(api.import_storm_yaml(files, name, say=say), out, as_json)
 
 
 @app.command("storm")
@@ -104,6 +104,27 @@ def storm(
         "storm", nimbus=nimbus, ui=ui, storm_yaml=storm_yaml, types=types
     )
     return _write_running(target, out, as_json=as_json)
+
+
+@app.command("machines")
+def machines(
+    folders: Annotated[list[Path], typer.Argument(help="Folders where agents write.")],
+    cluster: options.Cluster = None,
+    name: Annotated[str, typer.Option(help="Name of the cluster.")] = "machines",
+    hours: Annotated[
+        float, typer.Option(help="How far back from the newest record loads and times count.")
+    ] = 1.0,
+    out: options.Out = None,
+    as_json: options.Json = False,
+) -> int:
+    """Import what agents tell of machines: as a cluster, or into the one given.
+
+    penstock import machines /var/lib/penstock/telemetry --out cluster.yaml
+
+    penstock import machines telemetry --cluster cluster.yaml --out completed.yaml
+    """
+    told = api.import_machines(folders, cluster, name, hours=hours, say=say)
+    return _write(told, out, as_json)
 
 
 def _command_of(name: str) -> Any:

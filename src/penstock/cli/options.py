@@ -22,6 +22,7 @@ from penstock.planning.numbers import percent
 from penstock.schedulers.base import Budget
 
 if TYPE_CHECKING:
+    from penstock.model.machine_table import MachineTable
     from penstock.model.plan import Plan, Scalar
     from penstock.model.problem import Problem
 
@@ -88,6 +89,12 @@ FittingWarmUp = Annotated[
         min=0,
     ),
 ]
+Machines = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--machines", help="Folder where agents tell of the machines (penstock agent); repeatable."
+    ),
+]
 Master = Annotated[str, typer.Option("--master", help="Spark's master.")]
 DriverMemory = Annotated[str, typer.Option("--driver-memory", help="Memory of Spark's driver.")]
 SparkSettings = Annotated[
@@ -108,6 +115,7 @@ def make_problem(
     met: float | None = None,
     engine: str = DEFAULT_ENGINE,
     estimate_from: str | None = None,
+    machines: list[Path] | None = None,
 ) -> Problem:
     """The problem the options describe."""
     named = [*(topologies or []), *(examples or [])]
@@ -115,8 +123,13 @@ def make_problem(
         raise UsageError("name a topology file, or an example with --example (penstock examples)")
     return app.problem(
         named, cluster, profile, weighted=weighted, headroom=headroom, met=met, engine=engine,
-        estimate_from=estimate_from,
+        estimate_from=estimate_from, told=machine_table(machines), say=say,
     )  # fmt: skip
+
+
+def machine_table(folders: list[Path] | None) -> MachineTable | None:
+    """What agents have told in these folders."""
+    return app.machine_table(folders, say=say) if folders else None
 
 
 def load_plan(path: Path) -> Plan:

@@ -94,7 +94,9 @@ def command(
     seed: options.Seed = 0,
     seconds: options.Seconds = None,
     iterations: options.Iterations = None,
-    machines: Annotated[bool, typer.Option("--all-machines", help="List every machine.")] = False,
+    all_machines: Annotated[
+        bool, typer.Option("--all-machines", help="List every machine.")
+    ] = False,
     svg: Annotated[Path | None, typer.Option("--svg", help="Draw who runs where.")] = None,
     taken_from: engine_options.From = None,
     nimbus: engine_options.Nimbus = None,
@@ -102,6 +104,7 @@ def command(
     storm_yaml: engine_options.StormYaml = None,
     types: engine_options.Types = None,
     more: engine_options.EngineOptions = None,
+    machines: options.Machines = None,
     telemetry: engine_options.Telemetry = None,
     since: engine_options.Since = None,
     out: options.Out = None,
@@ -125,6 +128,7 @@ def command(
         running = app.running(
             target, topologies, _costs(target, profile, telemetry, since), say=say,
             weighted=weighted, headroom=headroom, met=met, estimate_from=estimate_from,
+            told=options.machine_table(machines),
         )  # fmt: skip
         problem = running.problem
     elif telemetry or since:
@@ -132,7 +136,7 @@ def command(
     else:
         problem = options.make_problem(
             topologies, example, cluster, profile, weighted=weighted, headroom=headroom, met=met,
-            engine=engine, estimate_from=estimate_from,
+            engine=engine, estimate_from=estimate_from, machines=machines,
         )  # fmt: skip
     before = options.load_plan(current) if current else running.before if running else None
     asked = terms_options.Given(
@@ -172,7 +176,7 @@ def command(
     if as_json:
         write_text(app.dumps(plan))
     else:
-        _show(plan, before, beside, all_machines=machines)
+        _show(plan, before, beside, all_machines=all_machines)
     for shortfall in planned.outcome.shortfalls:
         say(f"not placed: {shortfall}")
     _say_what_is_written(out, svg)

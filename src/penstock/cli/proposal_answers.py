@@ -11,8 +11,8 @@ import typer
 from penstock.app.history_folder import history_folder
 from penstock.app.journal_file import JOURNAL
 from penstock.app.proposals import (
+    ChangeProposal,
     Pause,
-    Proposal,
     Status,
     answer,
     proposal_book,
@@ -63,6 +63,6 @@ def journal_path(journal: Path | None, history: Path | None) -> Path:
     return journal or history_folder(history) / JOURNAL
 
 
-def _waiting(path: Path) -> list[Proposal]:
+def _waiting(path: Path) -> list[ChangeProposal]:
     with proposal_book(path) as book:
         return [p for p in book.open() if p.status is Status.WAITING]

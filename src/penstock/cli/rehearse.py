@@ -130,7 +130,7 @@ def command(
         show(rehearsal_page(title, rows, found.best))
     if page is not None and rows:
         document = rehearsal_page(title, rows, found.best, pictures=True)
-        write_file(page, VIEWS[view_of(page)](document))
+        write_file(page, VIEWS[view_of(page)](document), is_printed=True)
         say(f"wrote {page}")
     if found.was_stopped:
         say("stopped; with --out the same command goes on with what is left")

@@ -16,7 +16,14 @@ from penstock.app.inputs import is_file
 from penstock.cli import options
 from penstock.cli.output import is_terminal, say, write_file, write_text
 from penstock.cli.values import listed
-from penstock.errors import EXIT_DONE, EXIT_INTERRUPTED, Finding, InputError, UsageError
+from penstock.errors import (
+    EXIT_DONE,
+    EXIT_INTERRUPTED,
+    Finding,
+    InputError,
+    UsageError,
+    escaped,
+)
 from penstock.files.simulation_file import Simulation
 from penstock.files.store import load
 from penstock.model.plan import Plan
@@ -153,7 +160,7 @@ def _view(out: Path | None, asked: str | None) -> tuple[str, Path | None]:
 
 def _put_out(text: str, path: Path | None) -> None:
     if path is None:
-        write_text(text)
+        write_text(escaped(text))
         return
     write_file(path, text)
     hint = "; open it in a browser" if path.suffix.lower() in (".html", ".htm") else ""

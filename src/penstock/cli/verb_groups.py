@@ -21,6 +21,8 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "report": "Write a report on a plan: HTML, Markdown, JSON, CSV, LaTeX.",
     },
     "Measure": {
+        "agent": "Tell what this machine is and does, and how far others are.",
+        "calibrate": "Measure on purpose what components cost, or a machine can do.",
         "profile": "Fit costs to telemetry, on Spark.",
         "store": "List, read and maintain the tables of telemetry.",
         "history": "Show applied plans, and how good their predictions were.",

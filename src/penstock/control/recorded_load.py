@@ -43,11 +43,12 @@ class RecordedLoad:
 
     def first(self, seconds: float) -> RecordedLoad:
         """Its beginning."""
-        steps = max(1, round(seconds / self.step_s))
+        # Who asks for more than any clock counts gets all there is.
+        steps = max(1, round(min(seconds / self.step_s, len(self.rate_per_s))))
         return replace(self, rate_per_s=frozen(self.rate_per_s[:steps].copy()))
 
     def medians(self, step_s: float) -> RecordedLoad:
-        """Medians over longer steps: what gaps and peaks of a moment leave."""
-        per = max(1, round(step_s / self.step_s))
+        """Medians over longer steps, as many whole ones as it takes: gaps and peaks are gone."""
+        per = min(max(1, round(step_s / self.step_s)), len(self.rate_per_s))
         whole = self.rate_per_s[: len(self.rate_per_s) // per * per].reshape(-1, per)
-        return RecordedLoad(self.name, frozen(np.median(whole, axis=1)), step_s)
+        return RecordedLoad(self.name, frozen(np.median(whole, axis=1)), per * self.step_s)

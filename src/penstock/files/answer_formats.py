@@ -20,6 +20,7 @@ _VERSIONS = {
     "error": 1,
     "examples": 1,
     "explanation": 1,
+    "fingerprint": 1,
     "history": 1,
     "imported": 1,
     "lab": 1,

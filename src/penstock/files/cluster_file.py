@@ -61,9 +61,21 @@ class TypeFields(Strict):
     full_watts: NotNegative | None = None
     price_per_hour: NotNegative | None = None
     sockets: Count | None = None
-    cores: Count | None = None
+    cores: Count | None = Field(None, description="Cores of one socket.")
     ghz: Positive | None = None
-    flops_per_cycle: Positive | None = None
+    flops_per_cycle: Positive | None = Field(
+        None, description="Floating-point operations of one core per cycle."
+    )
+    ram_mb: Positive | None = Field(
+        None, description="Memory built in, where the engine offers less (`memory_mb`)."
+    )
+    fingerprint: Amounts = Field(
+        default_factory=dict,
+        description="Work per second of CPU, by kind (`penstock calibrate --fingerprint`).",
+    )
+    variant_of: Name | None = Field(
+        None, description="Type as the engine knows it: these are slow, or others use them too."
+    )
     resources: Amounts = Field(
         default_factory=dict,
         description="Other resources of a machine, by name: gpu: 4. It has none of others.",
@@ -163,8 +175,9 @@ def cluster_from(document: ParsedFile) -> Cluster:
 
 
 def _machine_type(name: str, fields: TypeFields) -> MachineType:
-    values = fields.model_dump()
-    return MachineType(name, **(values | {"resources": tuple(sorted(fields.resources.items()))}))
+    amounts = {"resources": fields.resources, "fingerprint": fields.fingerprint}
+    by_name = {key: tuple(sorted(values.items())) for key, values in amounts.items()}
+    return MachineType(name, **(fields.model_dump() | by_name))
 
 
 def _reference_findings(document: ParsedFile) -> Iterator[Finding]:
@@ -314,10 +327,10 @@ def _resource_dict(kind: ResourceKind) -> dict[str, object]:
 
 def _type_dict(kind: MachineType) -> dict[str, object]:
     default = asdict(MachineType(""))
-    fields = asdict(kind) | {"resources": dict(kind.resources)}
+    fields = asdict(kind)
     del fields["name"]
-    if not kind.resources:
-        del fields["resources"]
+    for amounts in ("resources", "fingerprint"):
+        fields[amounts] = dict(fields[amounts]) or default[amounts]
     always = ("cpu_points", "slots")
     return {k: v for k, v in fields.items() if k in always or v != default[k]}
 

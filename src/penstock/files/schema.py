@@ -202,15 +202,16 @@ def no_such(what: str, name: str, known: Iterable[str]) -> str:
     return unknown_name(what, shortened(name), known)
 
 
-def _unknown_field(name: str, known: Sequence[str]) -> str:
-    close = close_match(shortened(name), known)
+def _unknown_field(name: str, known: Mapping[str, Sequence[str]]) -> str:
+    below = next((field for field, fields in known.items() if name in fields), None)
+    close = f"{below}.{name}" if below else close_match(shortened(name), list(known))
     if close:
         return f'no such field; did you mean "{close}"?'
     return f"no such field; known: {', '.join(known)}" if known else "no such field"
 
 
-def _fields_at(model: type[BaseModel], place: Place) -> list[str]:
-    """The fields a model knows at a place, read off its JSON Schema."""
+def _fields_at(model: type[BaseModel], place: Place) -> dict[str, list[str]]:
+    """The fields a model knows at a place, and those below each, read off its JSON Schema."""
     schema = _json_schema(model)
     definitions = schema.get("$defs", {})
     node: dict[str, Any] = schema
@@ -225,7 +226,11 @@ def _fields_at(model: type[BaseModel], place: Place) -> list[str]:
             patterns = node.get("patternProperties", {}).values()
             entries = [node.get("additionalProperties"), *patterns]
             node = next((entry for entry in entries if isinstance(entry, dict)), {})
-    return list(_resolved(node, definitions).get("properties", {}))
+    fields = _resolved(node, definitions).get("properties", {})
+    return {
+        name: list(_resolved(field, definitions).get("properties", {}))
+        for name, field in fields.items()
+    }
 
 
 @lru_cache

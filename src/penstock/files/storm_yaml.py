@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from penstock.errors import Finding, InputError
-from penstock.files.document import ParsedFile, document_of, read_document
-from penstock.files.schema import Name, NotNegative, Positive, as_mapping, check, is_name, seen_as
+from penstock.files.document import document_of, read_document
+from penstock.files.schema import Name, NotNegative, Positive, as_mapping, check
+from penstock.files.storm_metadata import (
+    SETTING,
+    MachineMetadata,
+    SupervisorTypes,
+    metadata_of,
+    remarks,
+)
 from penstock.files.storm_resources import generic_resources
 from penstock.model.cluster import DEFAULT_SLOTS, Cluster, Machine, MachineType
 from penstock.model.resources import Quantities
@@ -19,9 +27,8 @@ from penstock.model.resources import Quantities
 _DEFAULT_CPU = 400.0
 _DEFAULT_MEMORY_MB = 4096.0
 _POINTS_PER_CORE = 100.0
-#: Where a supervisor's metadata may say what type of machine it is, and in which rack.
-_TYPE_KEYS = ("machine-type", "machine_type", "type")
-_RACK_KEYS = ("rack", "rack-id", "rack_id")
+#: Fields of a machine type that are whole numbers.
+_WHOLE = ("sockets", "cores")
 
 
 class _SupervisorKeys(BaseModel):
@@ -38,16 +45,24 @@ class _SupervisorKeys(BaseModel):
         None, alias="supervisor.slots.ports"
     )
     host: Name | None = Field(None, alias="storm.local.hostname")
-    meta: dict[str, Any] | None = Field(None, alias="supervisor.scheduler.meta")
+    meta: dict[str, Any] | None = Field(None, alias=SETTING)
 
 
-def cluster_from_storm_yaml(paths: Sequence[str | Path], name: str = "storm") -> Cluster:
-    """A cluster of the supervisors whose storm.yaml files are given, in that order."""
+def cluster_from_storm_yaml(
+    paths: Sequence[str | Path],
+    name: str = "storm",
+    say: Callable[[str], None] = lambda _text: None,
+) -> Cluster:
+    """A cluster of the supervisors whose storm.yaml files are given, in that order.
+
+    Metadata that is not understood is told.
+    """
     if not paths:
         raise InputError("no storm.yaml given")
     findings: list[Finding] = []
-    machines: list[Machine] = []
-    types: dict[MachineType, None] = {}
+    machines: dict[str, Machine] = {}
+    described: list[tuple[str, MachineMetadata]] = []
+    types = SupervisorTypes()
     for path in paths:
         document = read_document(path)
         if document.value is None:  # all lines commented out: everything is Storm's default
@@ -56,43 +71,36 @@ def cluster_from_storm_yaml(paths: Sequence[str | Path], name: str = "storm") ->
         findings += wrong
         if keys is None:
             continue
-        findings += _meta_findings(document, as_mapping(keys.meta))
-        kind = _machine_type(keys)
-        types[kind] = None
-        machine = keys.host or _name_from(Path(path))
-        meta = as_mapping(keys.meta)
-        rack = rack_in(meta) or "rack-1"
-        if machine in {m.name for m in machines}:
-            message = f'a second supervisor named "{machine}"; set storm.local.hostname'
+        meta = metadata_of(as_mapping(keys.meta))
+        machine = meta.name or keys.host or _name_from(Path(path))
+        described.append((machine, meta))
+        kind = _machine_type(keys, meta)
+        if (unequal := types.add(kind, machine)) is not None:
+            findings.append(Finding(unequal, str(path)))
+        if machine in machines:
+            message = (
+                f'a second supervisor named "{machine}"; set storm.local.hostname, or machine in '
+                f"{SETTING}"
+            )
             findings.append(Finding(message, str(path)))
-        machines.append(Machine(machine, kind.name, rack=rack, host=keys.host or ""))
-    repeated = [t.name for t in types]
-    for type_name in sorted({n for n in repeated if repeated.count(n) > 1}):
-        message = (
-            f'machine type "{type_name}" has unequal CPU, memory, slots or resources in '
-            "different files"
-        )
-        findings.append(Finding(message))
+        machines[machine] = located(Machine(machine, kind.name, host=keys.host or ""), meta)
     if findings:
         raise InputError(*findings)
-    return Cluster(name, tuple(types), tuple(machines))
+    for remark in remarks(described):
+        say(remark)
+    return Cluster(name, types.types, tuple(machines.values()))
 
 
-def _meta_findings(document: ParsedFile, meta: dict[str, Any]) -> list[Finding]:
-    return [
-        document.finding(
-            ("supervisor.scheduler.meta", key), f"must be a name, not {seen_as(meta[key])}"
-        )
-        for key in (*_TYPE_KEYS, *_RACK_KEYS)
-        if key in meta and not is_name(meta[key])
-    ]
+def located(machine: Machine, meta: MachineMetadata) -> Machine:
+    """The machine in the rack and region that its metadata names, if it does."""
+    rack, region = meta.rack or machine.rack, meta.region or machine.region
+    return replace(machine, rack=rack, region=region)
 
 
-def _machine_type(keys: _SupervisorKeys) -> MachineType:
+def _machine_type(keys: _SupervisorKeys, meta: MachineMetadata) -> MachineType:
     slots = DEFAULT_SLOTS if keys.ports is None else max(1, len(keys.ports))
     resources = generic_resources(keys.resources)
-    named = type_in(as_mapping(keys.meta))
-    return supervisor_type(keys.cpu, keys.memory_mb, slots, named, resources)
+    return supervisor_type(keys.cpu, keys.memory_mb, slots, meta.type, resources, meta.hardware)
 
 
 def supervisor_type(
@@ -101,11 +109,12 @@ def supervisor_type(
     slots: int,
     name: str | None,
     resources: Quantities = (),
+    hardware: Quantities = (),
 ) -> MachineType:
     """The type of a supervisor that offers this; without a name, called by what it offers."""
     made_up = f"cpu{cpu_points:g}-mem{memory_mb:g}-slots{slots}"
-    made_up += "".join(f"-{resource}{amount:g}" for resource, amount in resources)
-    return MachineType(
+    made_up += "".join(f"-{thing}{amount:g}" for thing, amount in (*resources, *hardware))
+    kind = MachineType(
         name=name or made_up,
         cpu_points=cpu_points,
         core_points=min(_POINTS_PER_CORE, cpu_points),
@@ -113,16 +122,10 @@ def supervisor_type(
         slots=slots,
         resources=resources,
     )
-
-
-def type_in(meta: Mapping[str, Any]) -> str | None:
-    """The machine type that a supervisor's metadata names."""
-    return next((str(meta[key]) for key in _TYPE_KEYS if key in meta), None)
-
-
-def rack_in(meta: Mapping[str, Any]) -> str | None:
-    """The rack that a supervisor's metadata names."""
-    return next((str(meta[key]) for key in _RACK_KEYS if key in meta), None)
+    facts: dict[str, Any] = {
+        field: int(amount) if field in _WHOLE else amount for field, amount in hardware
+    }
+    return replace(kind, **facts)
 
 
 def _name_from(path: Path) -> str:

@@ -98,6 +98,9 @@ class TopologyFile(FileModel):
     topology_version: Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)] | None = Field(
         None, description="Storm's topology.version; a plan holds for this one only."
     )
+    bound_by: Literal["cpu", "memory", "network"] | None = Field(
+        None, description="What limits it, for the scheduler ban."
+    )
     fanout: Literal["copy", "split"] = Field("copy", description="Default of the components'.")
     components: Annotated[dict[Name, ComponentFields], Field(min_length=1)]
 
@@ -123,6 +126,7 @@ def topology_from(document: ParsedFile) -> Topology:
         demand_per_s=file.demand_per_s,
         worker_max_heap_mb=file.worker_max_heap_mb,
         version=file.topology_version,
+        bound_by=file.bound_by,
     )
 
 
@@ -232,6 +236,7 @@ def topology_to_dict(topology: Topology) -> dict[str, object]:
         "demand_per_s": topology.demand_per_s,
         "worker_max_heap_mb": topology.worker_max_heap_mb,
         "topology_version": topology.version,
+        "bound_by": topology.bound_by,
     }
     return head | given(optional) | {"components": components}
 

@@ -72,9 +72,19 @@ class MachineType:
     full_watts: float | None = None
     price_per_hour: float | None = None
     sockets: int | None = None
+    #: Of one socket.
     cores: int | None = None
     ghz: float | None = None
+    #: Of one core.
     flops_per_cycle: float | None = None
+    #: What the machine has built in, where the engine offers less of it.
+    ram_mb: float | None = None
+    #: Units of work per second of CPU on one core, by kind of work (``penstock calibrate
+    #: --fingerprint``); only ratios between types mean anything.
+    fingerprint: Quantities = ()
+    #: The type as the engine knows it, where this one stands for machines of it that are slow, or
+    #: that others use too.
+    variant_of: str | None = None
     #: What it has beside CPU and memory, sorted by name; none of what is not named.
     resources: Quantities = ()
 
@@ -84,6 +94,11 @@ class MachineType:
         if self.cores is None or self.ghz is None or self.flops_per_cycle is None:
             return None
         return (self.sockets or 1) * self.cores * self.ghz * self.flops_per_cycle
+
+    @property
+    def ranked_memory_mb(self) -> float | None:
+        """What the thesis ranks by: memory built in, or what the engine offers of it."""
+        return self.memory_mb if self.ram_mb is None else self.ram_mb
 
 
 @dataclass(frozen=True, slots=True)

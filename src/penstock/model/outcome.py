@@ -49,6 +49,8 @@ class Outcome:
     interrupted: bool = False
     #: What was asked for and ``placement``, the best found, does not reach.
     missed: tuple[Shortfall, ...] = ()
+    #: Machines that the scheduler puts to sleep, by name: nothing may count on them.
+    asleep: tuple[str, ...] = ()
     #: Why no plan can exist, where that is proven; nobody need search.
     impossible: Shortfall | None = None
 

@@ -28,6 +28,8 @@ class SpeedBasis(StrEnum):
     """Where the speed of a machine type is known from, the surest first."""
 
     STATED = "speed"
+    #: Both types were fingerprinted.
+    FINGERPRINT = "fingerprint"
     CLOCK = "clock"
     #: Nothing is known about the machine that was measured; it counts as the mean of the clocks.
     CLOCK_ALONE = "clock-alone"

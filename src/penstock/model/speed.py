@@ -1,17 +1,21 @@
 """Costs on machine types where nothing was measured, from those measured on one, by speed.
 
 A core that is 1.4 times as fast spends 1/1.4 of the CPU on the same work. How fast the cores of a
-type are is what the cluster says (``speed``), or else what their clocks suggest. Either is a guess
-about the work at hand, so that every estimate is less sure than the measurement it comes from, by
-the *doubt* of its basis.
+type are is what the cluster says (``speed``), or else what the fingerprints of the two types do,
+or else what their clocks suggest. Each is a guess about the work at hand, so that every estimate is
+less sure than the measurement it comes from, by the *doubt* of its basis.
+
+A fingerprint has the speed of several kinds of work. Which mix of them a component is, nobody
+knows; it is taken for one kind more of the same population: as fast as they are in the mean of
+logarithms, and off by as much as they differ among each other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from math import expm1, hypot
-from statistics import geometric_mean
+from math import exp, expm1, hypot, log, sqrt
+from statistics import fmean, geometric_mean, stdev
 
 from penstock.errors import UnknownNameError
 from penstock.model.cluster import Cluster
@@ -29,6 +33,10 @@ DOUBT = {
     SpeedBasis.CLOCK: 0.5,
     SpeedBasis.CLOCK_ALONE: 0.7,
 }
+#: Of fingerprints: kinds of work that both types must have, and the least doubt there is, for what
+#: no kind of work shows, such as what a compiler makes of the component on one of the two.
+_FEWEST_KINDS = 3
+_LEAST_SPREAD = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +45,12 @@ class RelativeSpeed:
 
     factor: float
     basis: SpeedBasis
+    #: Of a fingerprint, as the standard deviation of a logarithm; other bases have one each.
+    spread: float = 0.0
+
+    @property
+    def doubt(self) -> float:
+        return self.spread if self.basis is SpeedBasis.FINGERPRINT else DOUBT[self.basis]
 
 
 def relative_speeds(cluster: Cluster, measured_on: str) -> dict[str, RelativeSpeed]:
@@ -47,8 +61,36 @@ def relative_speeds(cluster: Cluster, measured_on: str) -> dict[str, RelativeSpe
     base = stated.get(measured_on, 1.0)
     clock = {t.name: t.ghz for t in cluster.types if t.ghz is not None}
     known = _by_clock(clock, {name: speed / base for name, speed in stated.items()})
+    known |= _by_fingerprint(cluster, measured_on)
     known |= {n: RelativeSpeed(s / base, SpeedBasis.STATED) for n, s in stated.items()}
     return {t.name: known[t.name] for t in cluster.types if t.name in known}
+
+
+def _by_fingerprint(cluster: Cluster, measured_on: str) -> dict[str, RelativeSpeed]:
+    """What fingerprints say, of types that have one beside the type that was measured."""
+    own = {t.name: dict(t.fingerprint) for t in cluster.types}
+    measured = own.get(measured_on, {})
+    speeds = {}
+    for name, fingerprint in own.items():
+        both = [k for k, v in fingerprint.items() if v > 0 and measured.get(k, 0) > 0]
+        if len(both) < _FEWEST_KINDS:
+            continue
+        logs = [log(fingerprint[kind] / measured[kind]) for kind in both]
+        spread = max(_LEAST_SPREAD, _one_more(len(logs)) * stdev(logs))
+        factor = float(f"{exp(fmean(logs)):.4g}")
+        speeds[name] = RelativeSpeed(factor, SpeedBasis.FINGERPRINT, spread)
+    return speeds
+
+
+def _one_more(number: int) -> float:
+    """Standard deviations of so few values that hold one more of them as 1.96 of many would.
+
+    Student's quantile over the normal one (Cornish and Fisher's series), times what the mean of so
+    few is itself off by.
+    """
+    free = number - 1
+    few = 1.0 + 1.21 / free + 1.44 / free**2 + 1.30 / free**3
+    return few * sqrt(1.0 + 1.0 / number)
 
 
 def _by_clock(clock: Mapping[str, float], stated: Mapping[str, float]) -> dict[str, RelativeSpeed]:
@@ -131,4 +173,4 @@ def _error(value: float, measured: float, error: float | None, speed: RelativeSp
     """Standard error of an estimate: that of the measurement, and the doubt of its basis."""
     own = (error or 0.0) / speed.factor
     relative = (error or 0.0) / measured if measured > 0 else 0.0
-    return max(own, value * expm1(hypot(relative, DOUBT[speed.basis])))
+    return max(own, value * expm1(hypot(relative, speed.doubt)))

@@ -180,6 +180,8 @@ class Topology:
     worker_max_heap_mb: float | None = None
     #: Storm's ``topology.version``, where the topology says which one it is.
     version: str | None = None
+    #: What limits it, as its owner declares: ``cpu``, ``memory`` or ``network``.
+    bound_by: str | None = None
 
     def __post_init__(self) -> None:
         if not self.components:

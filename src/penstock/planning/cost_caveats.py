@@ -59,6 +59,7 @@ def _by_speed(measured_on: str, basis: SpeedBasis, costs: list[Cost]) -> str:
     types = ", ".join(f"{kind} ({plain(speed, 3)} times as fast)" for kind, speed in speeds.items())
     by = {
         SpeedBasis.STATED: "the speeds stated in the cluster",
+        SpeedBasis.FINGERPRINT: "their fingerprints",
         SpeedBasis.CLOCK: "their clocks",
         SpeedBasis.CLOCK_ALONE: f"their clocks, as if {measured_on} had the mean of them",
     }[basis]

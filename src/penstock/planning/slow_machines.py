@@ -12,33 +12,17 @@ import numpy as np
 from penstock.model.arrays import FloatVector
 from penstock.model.cluster import MachineType
 from penstock.model.problem import Problem
+from penstock.planning.own_types import with_own_types
 
 
 def at_speeds(problem: Problem, speed: FloatVector) -> Problem:
     """The same machines in the same order, slow ones as types of their own; (machines,)."""
-    cluster, profile = problem.cluster, problem.profile
-    slow: dict[str, tuple[MachineType, str]] = {}
-    machines = []
-    for machine, part in zip(cluster.machines, np.minimum(speed, 1.0).tolist(), strict=True):
+    slow = {}
+    for machine, part in enumerate(np.minimum(speed, 1.0).tolist()):
         if part < 1.0:
-            kind = cluster.types[cluster.type_names[machine.type]]
-            name = f"{kind.name} at {100 * part:.0f} %"
-            slow[name] = (_slowed(kind, name, part), kind.name)
-            machines.append(replace(machine, type=name))
-        else:
-            machines.append(machine)
-    types = (*cluster.types, *(kind for kind, _ in slow.values()))
-    slowed = replace(cluster, types=types, machines=tuple(machines))
-    if profile is None:
-        return replace(problem, cluster=slowed)
-    costs, workers = list(profile.costs), list(profile.workers)
-    for name, (_, origin) in slow.items():
-        costs += [replace(c, machine_type=name) for c in profile.costs if c.machine_type == origin]
-        workers += [
-            replace(w, machine_type=name) for w in profile.workers if w.machine_type == origin
-        ]
-    profile = replace(profile, costs=tuple(costs), workers=tuple(workers))
-    return replace(problem, cluster=slowed, profile=profile)
+            kind = problem.cluster.types[problem.cluster.type_of[machine]]
+            slow[machine] = _slowed(kind, f"{kind.name} at {100 * part:.0f} %", part)
+    return with_own_types(problem, slow)
 
 
 def _slowed(kind: MachineType, name: str, part: float) -> MachineType:

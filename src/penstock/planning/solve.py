@@ -28,6 +28,7 @@ from penstock.planning.counts import (
     with_stated_counts,
 )
 from penstock.planning.defaults import DEFAULT_COUNTS_FROM, DEFAULT_SCHEDULER
+from penstock.planning.hot_key_counts import note_on_hot_key_counts
 from penstock.planning.numbers import percent
 from penstock.planning.result import PlanResult
 from penstock.registry import parameters_of
@@ -76,9 +77,19 @@ def plan(
             planned = planned if cut is None else _with_cuts(once(cut))
     if if_lost and planned.plan is not None:
         progress("what if a machine is lost")
-        lost = _if_lost(planned.plan, if_lost, budget, same_counts=same_counts)
+        awake = _without_asleep(planned.plan, planned.outcome.asleep)
+        lost = _if_lost(awake, if_lost, budget, same_counts=same_counts)
         planned = replace(planned, plan=replace(planned.plan, if_lost=lost))
     return planned
+
+
+def _without_asleep(plan: Plan, asleep: tuple[str, ...]) -> Plan:
+    """The plan as contingencies see it: what sleeps takes nothing over."""
+    if not asleep:
+        return plan
+    terms = plan.problem.terms
+    avoid = tuple(dict.fromkeys([*terms.avoid, *asleep]))
+    return replace(plan, problem=replace(plan.problem, terms=replace(terms, avoid=avoid)))
 
 
 def _if_lost(
@@ -153,6 +164,8 @@ def _planned(
     )
     if not outcome.missed:
         outcome = replace(outcome, missed=_left_undone(problem, placement, judged))
+    if judged is not None and bound is not None and bound.hottest_key is not None:
+        notes = (*notes, *note_on_hot_key_counts(judged, bound.hottest_key))
     plan = Plan(
         problem=problem,
         placement=placement,

@@ -56,7 +56,7 @@ class A3Scheduler:
 
     def solve(self, problem: Problem, budget: Budget, rng: np.random.Generator) -> Outcome:
         ranking = node_power(problem.cluster, cpu=self.alpha, memory=1 - self.alpha)  # eq. (3.2)
-        return place_by_traffic(problem, self.name, ranking, _groups)
+        return place_by_traffic(problem, self.name, [ranking] * len(problem.topologies), _groups)
 
 
 def _groups(_room: Room, executors: ExecutorKinds, workers: int) -> IntMatrix:

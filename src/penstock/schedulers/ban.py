@@ -6,11 +6,12 @@ the nodes by ``a * GFLOPS + b * GB + g * Mb/s``: 0.5 for what the topology is bo
 two others (Algorithm 9). All slots of a node are used before the next one. Memory and bandwidth
 count in that ranking only: nothing is refused for want of them.
 
-Where the thesis is silent: what topologies are bound by is a parameter, the same for all of them,
-cpu by default; scores are rounded to whole numbers, halves up, because Tables 3.8 to 3.10 are
-sorted so (by exact scores Node D would stand before Node B in Table 3.9), and equal ones go to more
-free slots, then cluster order; with as many workers as executors, the two of a pair still share a
-slot. The rest is as in ``a3`` and ``top``. Cost: executors × components.
+Where the thesis is silent: what a topology is bound by is what its file declares (``bound_by``),
+cpu where it does not, unless the parameter says one thing for all of them; scores are rounded to
+whole numbers, halves up, because Tables 3.8 to 3.10 are sorted so (by exact scores Node D would
+stand before Node B in Table 3.9), and equal ones go to more free slots, then cluster order; with as
+many workers as executors, the two of a pair still share a slot. The rest is as in ``a3`` and
+``top``. Cost: executors × components.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from penstock.model.arrays import IntMatrix
 from penstock.model.cluster import Cluster
 from penstock.model.outcome import Outcome
 from penstock.model.problem import Problem
+from penstock.model.topology import Topology
 from penstock.schedulers.base import Budget, Looks
 from penstock.schedulers.executor_groups import (
     NodePower,
@@ -37,6 +39,8 @@ from penstock.schedulers.executor_kinds import ExecutorKinds
 from penstock.schedulers.room import Room
 
 BOUNDS = ("cpu", "memory", "network")
+#: Each topology by what it says itself.
+DECLARED = "declared"
 
 
 @dataclass(frozen=True)
@@ -49,17 +53,26 @@ class BanScheduler:
     looks: ClassVar[Looks] = Looks(unlike_machines=True, network=True)
 
     bound: str = field(
-        default="cpu",
-        metadata={"help": "what the topologies are bound by: cpu, memory or network"},
+        default=DECLARED,
+        metadata={
+            "help": "what topologies are bound by: cpu, memory, network, or as each declares (cpu)"
+        },
     )
 
     def __post_init__(self) -> None:
-        if self.bound not in BOUNDS:
-            raise InputError(f'ban: bound must be cpu, memory or network, not "{self.bound}"')
+        if self.bound not in (DECLARED, *BOUNDS):
+            known = f"{', '.join(BOUNDS)} or {DECLARED}"
+            raise InputError(f'ban: bound must be {known}, not "{self.bound}"')
 
     def solve(self, problem: Problem, budget: Budget, rng: np.random.Generator) -> Outcome:
-        ranking = weighted_power(problem.cluster, self.bound)
-        return place_by_traffic(problem, self.name, ranking, _groups)
+        power = {bound: weighted_power(problem.cluster, bound) for bound in BOUNDS}
+        rankings = [power[self._bound_of(topology)] for topology in problem.topologies]
+        return place_by_traffic(problem, self.name, rankings, _groups)
+
+    def _bound_of(self, topology: Topology) -> str:
+        if self.bound != DECLARED:
+            return self.bound
+        return topology.bound_by or BOUNDS[0]
 
 
 def _groups(_room: Room, executors: ExecutorKinds, workers: int) -> IntMatrix:

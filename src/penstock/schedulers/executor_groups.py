@@ -27,6 +27,8 @@ from penstock.schedulers.room import Room, components_of, workers_asked
 from penstock.schedulers.traffic import traffic_between
 
 MB_PER_GB = 1024.0
+#: Machine types named in a note.
+_NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -46,15 +48,30 @@ def node_power(
     gflops = cluster.per_type("gflops")  # eq. (3.1), times the sockets of Algorithm 3
     if np.isnan(gflops[used]).any():
         # For all machines, so that unlike units are not compared.
+        lacking = _lacking(cluster, gflops, used)
         gflops = cluster.per_type("cpu_points")
-        notes.append("node power from cpu_points: not every machine type has cores, GHz and FLOPs")
+        notes.append(
+            f"node power from cpu_points: cores, GHz or FLOPs per cycle of {lacking} are not known"
+        )
     power = cpu * gflops
-    for weight, attribute, unit in ((memory, "memory_mb", MB_PER_GB), (network, "nic_mbps", 1.0)):
+    for weight, attribute, unit, name in (
+        (memory, "ranked_memory_mb", MB_PER_GB, "memory_mb"),
+        (network, "nic_mbps", 1.0, "nic_mbps"),
+    ):
         if weight:
-            power = power + weight * cluster.per_type(attribute, 0.0) / unit  # eq. (3.2), (3.3)
-            if np.isnan(cluster.per_type(attribute)[used]).any():
-                notes.append(f"node power counts an unknown {attribute} as 0")
+            known = cluster.per_type(attribute)
+            power = power + weight * np.nan_to_num(known) / unit  # eq. (3.2), (3.3)
+            if np.isnan(known[used]).any():
+                lacking = _lacking(cluster, known, used)
+                notes.append(f"node power counts {name} of {lacking} as 0: it is not known")
     return NodePower(power[cluster.type_of], tuple(notes))
+
+
+def _lacking(cluster: Cluster, known: FloatVector, used: IntVector) -> str:
+    """Names of the machine types in use that say nothing."""
+    names = [cluster.types[t].name for t in used.tolist() if np.isnan(known[t])]
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
 
 
 def ranked_nodes(power: FloatVector, free_slots: Sequence[int]) -> list[int]:
@@ -176,23 +193,25 @@ def comparable(values: FloatVector | IntVector) -> FloatVector:
 def place_by_traffic(
     problem: Problem,
     scheduler: str,
-    ranking: NodePower,
+    rankings: Sequence[NodePower],
     group: Callable[[Room, ExecutorKinds, int], IntMatrix],
 ) -> Outcome:
     """Group each topology's executors, then the groups with most traffic inside on the best nodes.
 
+    ``rankings`` say which nodes are best for each topology.
     ``group`` gets the room, a topology's executors and its number of workers, and answers with the
     executors of each kind in each group.
     """
     counts = np.array(required_counts(problem, scheduler))
     traffic = traffic_between(problem, counts.tolist())
     room = Room.of(problem)
-    room.notes += [*ranking.notes, traffic.note]
+    room.notes += dict.fromkeys(note for ranking in rankings for note in ranking.notes)
+    room.notes.append(traffic.note)
     for topology, workers in topologies_to_place(room):
         executors = kinds_by_traffic(problem, topology, counts, traffic)
         room.notes += executors.notes
         groups = group(room, executors, workers)
         inside = traffic_inside(groups, executors.per_pair)
         ordered = largest_first(groups, inside)
-        put_groups(room, topology, ordered, ranking.power, executors.component)
+        put_groups(room, topology, ordered, rankings[topology].power, executors.component)
     return room.outcome()

@@ -68,7 +68,9 @@ class GrScheduler:
 
     def solve(self, problem: Problem, budget: Budget, rng: np.random.Generator) -> Outcome:
         ranking = node_power(problem.cluster, cpu=1.0)
-        return place_by_traffic(problem, self.name, ranking, self._parts)
+        return place_by_traffic(
+            problem, self.name, [ranking] * len(problem.topologies), self._parts
+        )
 
     def _parts(self, room: Room, executors: ExecutorKinds, workers: int) -> IntMatrix:
         """Algorithm 10, line 4, again and again."""

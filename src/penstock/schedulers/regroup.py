@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -37,6 +38,43 @@ _PER_MISSING, _PER_BROKEN = 1e12, 1e9
 
 #: Groups, their new patterns, the room these leave and the scale, a step each.
 _Steps = tuple[IntVector, IntMatrix, FloatVector, FloatVector]
+
+
+class _Step(NamedTuple):
+    """One machine of a group gets another pattern, which leaves it so much room."""
+
+    state: State
+    group: int
+    new: IntVector
+    room: float
+    #: Of the state after it.
+    scale: float
+
+    def taken(self) -> State:
+        """The state after the step."""
+        state, new, g = self.state, self.new, self.group
+        old, kind = state.patterns[g], int(state.kind[g])
+        machines = state.machines.copy()
+        machines[g] -= 1
+        same = np.flatnonzero((state.kind == kind) & (state.patterns == new).all(axis=1))
+        kinds, patterns, rooms = state.kind, state.patterns, state.room
+        if len(same):
+            machines[int(same[0])] += 1
+        else:
+            kinds = np.append(kinds, kind)
+            patterns = np.vstack([patterns, new])
+            rooms = np.append(rooms, self.room)
+            machines = np.append(machines, 1)
+        return State(
+            kinds,
+            patterns,
+            machines,
+            rooms,
+            state.come + np.maximum(new - old, 0),
+            state.gone + np.maximum(old - new, 0),
+            self.scale,
+            (*state.steps, (kind, old.tobytes(), new.tobytes())),
+        )
 
 
 class Regroup:
@@ -119,14 +157,17 @@ class Regroup:
             if self.budget.spent(self.rounds):
                 break
             self.rounds += 1
-            candidates = [state for parent in beam for state in self._steps_from(parent)]
-            candidates.sort(key=lambda s: -s.scale)
+            steps = [step for parent in beam for step in self._steps_from(parent)]
+            steps.sort(key=lambda step: -step.scale)
             beam = []
-            for state in candidates:
+            for step in steps:  # a state is made when its turn comes: most never are
+                state = step.taken()
                 key = self._key(state)
-                if key not in seen and len(beam) < BEAM:
+                if key not in seen:
                     seen.add(key)
                     beam.append(state)
+                if len(beam) == BEAM:
+                    break
             if beam and _is_more(beam[0].scale, self.best.scale):
                 self.best, idle = beam[0], 0
             else:
@@ -138,21 +179,18 @@ class Regroup:
         rows = np.column_stack([state.kind, state.patterns, state.machines])[used]
         return bytes(rows[np.lexsort(rows.T)].tobytes())
 
-    def _steps_from(self, state: State) -> list[State]:
-        """The best few states one step away."""
+    def _steps_from(self, state: State) -> list[_Step]:
+        """The best few steps from a state."""
         batches = (self._best(state, *batch) for batch in self._candidates(state))
         found = [batch for batch in batches if batch is not None]
         if not found:
             return []
-        group = np.concatenate([batch[0] for batch in found])
-        new = np.concatenate([batch[1] for batch in found])
-        room = np.concatenate([batch[2] for batch in found])
-        scale = np.concatenate([batch[3] for batch in found])
+        group, new, room, scale = (np.concatenate(parts) for parts in zip(*found, strict=True))
         # One step may be listed twice, as a change and as another group's pattern.
         best = np.argsort(-scale, kind="stable")[: 2 * BEAM].tolist()
         steps = {(int(group[i]), new[i].tobytes()): i for i in reversed(best)}
         return [
-            self._after(state, int(group[i]), new[i], float(room[i]), float(scale[i]))
+            _Step(state, int(group[i]), new[i], float(room[i]), float(scale[i]))
             for i in list(steps.values())[-BEAM:]
         ]
 
@@ -206,21 +244,23 @@ class Regroup:
         # What is not placed at all is tried on every group.
         missing = bool((state.totals == 0).any())
         known = np.vstack([state.patterns[state.machines > 0], self._extra])
-        groups: list[IntVector] = []
-        patterns: list[IntMatrix] = []
-        cells = 0
-        for origin in self._origins(state, every=missing).tolist():
-            old = state.patterns[origin]
-            near = old + self._changes[(self._taken < 0) | (old[self._taken] > 0)]
-            new = np.concatenate([near, known[(known != old).any(axis=1)]])
-            groups.append(np.full(len(new), origin))
-            patterns.append(new)
-            cells += new.size
-            if cells >= _CELLS_AT_ONCE:
-                yield np.concatenate(groups), np.concatenate(patterns)
-                groups, patterns, cells = [], [], 0
-        if groups:
-            yield np.concatenate(groups), np.concatenate(patterns)
+        origins = self._origins(state, every=missing)
+        cells = (len(self._changes) + len(known)) * known.shape[1]
+        at_once = max(1, _CELLS_AT_ONCE // max(1, cells))
+        for begin in range(0, len(origins), at_once):
+            part = origins[begin : begin + at_once]
+            old = state.patterns[part]
+            near = old[:, None, :] + self._changes
+            others = np.broadcast_to(known, (len(part), *known.shape))
+            new = np.concatenate([near, others], axis=1)
+            is_one = np.concatenate(
+                [
+                    (self._taken < 0) | (old[:, self._taken] > 0),
+                    (others != old[:, None, :]).any(axis=2),
+                ],
+                axis=1,
+            )
+            yield np.repeat(part, is_one.sum(axis=1)), new[is_one]
 
     def _origins(self, state: State, *, every: bool) -> IntVector:
         used = np.flatnonzero(state.machines > 0)
@@ -230,30 +270,6 @@ class Regroup:
         full = _full_at(state.room, self._slopes(state, per_total)[0])[used]
         order = used[np.argsort(full, kind="stable")]
         return np.concatenate([order[:_TIGHT], order[-_ROOMY:]])
-
-    def _after(self, state: State, g: int, new: IntVector, room: float, scale: float) -> State:
-        old, kind = state.patterns[g], int(state.kind[g])
-        machines = state.machines.copy()
-        machines[g] -= 1
-        same = np.flatnonzero((state.kind == kind) & (state.patterns == new).all(axis=1))
-        kinds, patterns, rooms = state.kind, state.patterns, state.room
-        if len(same):
-            machines[int(same[0])] += 1
-        else:
-            kinds = np.append(kinds, kind)
-            patterns = np.vstack([patterns, new])
-            rooms = np.append(rooms, room)
-            machines = np.append(machines, 1)
-        return State(
-            kinds,
-            patterns,
-            machines,
-            rooms,
-            state.come + np.maximum(new - old, 0),
-            state.gone + np.maximum(old - new, 0),
-            scale,
-            (*state.steps, (kind, old.tobytes(), new.tobytes())),
-        )
 
     def table_of(self, state: State) -> IntMatrix:
         """The state on machines: those that did not have to change hold what they held."""

@@ -90,6 +90,15 @@ class PrivateFolder:
         with os.fdopen(number, "rb") as file:
             return file.read()
 
+    def holds(self, name: str) -> bool:
+        """Whether there is a file of this name that nobody else can have changed."""
+        if not os.path.lexists(self.path / name):
+            return False
+        path = self.require() / name
+        if risk := _file_risk(path.lstat()):
+            raise NotPrivate(Finding(f"not used: {risk}; remove it", str(path)))
+        return True
+
     def write(self, name: str, content: bytes, mode: int = 0o600) -> Path:
         """Make or replace a file, in one step."""
         folder = self.require()

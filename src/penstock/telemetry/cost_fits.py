@@ -80,7 +80,10 @@ class CostFits:
         paths = [path for _, path in sorted(manifest.parts.get(POINTS, {}).items())]
         with self.timings.step("fits to samples"):
             task = FitTask(root, paths, sizes, frozenset(due))
-            fits = [_fit_of(row) for row in _rows(self.spark, task.run, FIT_SCHEMA, LOTS)]
+            windows = sum(min(sizes.groups[key], MOST_SAMPLED) for key in due)
+            tasks = min(LOTS, max(self.spark.sparkContext.defaultParallelism, windows // _OF_TASK))
+            rows = _rows(self.spark, task.run, FIT_SCHEMA, LOTS, tasks)
+            fits = [_fit_of(row) for row in rows]
         for fit in fits:
             key = _key(fit)
             known = self._starts.get(key)
@@ -133,11 +136,14 @@ class CostFits:
     def _add_up(self, samples: HourSamples, fits: Mapping[_Key, CostFit]) -> None:
         task = StepTask(samples, fits)
         names = (*SUMS, *SQUARES)
-        for row in _rows(self.spark, task.run, STEP_SCHEMA, len(samples.hours)):
+        hours = len(samples.hours)
+        for row in _rows(self.spark, task.run, STEP_SCHEMA, hours, hours):
             key = (row["topology"], row["component"], row["machine_type"])
             self._sums[row["hour"]][1][key] = np.array([row[name] for name in names])
 
 
+#: Fits to fewer windows take less time than a task of their own.
+_OF_TASK = 20_000
 #: A group that has grown by so much is fitted anew.
 _GROWTH = 1.1
 #: What the step over all windows starts from.
@@ -168,9 +174,10 @@ def rates_view(tables: Tables, manifest: Manifest) -> DataFrame:
 
 
 def _rows(
-    spark: SparkSession, run: Any, schema: pa.Schema, number: int
+    spark: SparkSession, run: Any, schema: pa.Schema, number: int, tasks: int
 ) -> Iterable[Mapping[str, Any]]:
-    frame = spark.range(0, number, 1, number).mapInArrow(run, from_arrow_schema(schema))
+    """What tasks make of so many numbers, in their order."""
+    frame = spark.range(0, number, 1, tasks).mapInArrow(run, from_arrow_schema(schema))
     return [row.asDict() for row in frame.collect()]
 
 

@@ -3,146 +3,109 @@
 The newest run is the one that was seen last; tasks of an earlier one are other tasks. The rate of a
 pair is a mean over the time in which its target was watched. At most ``MOST_PAIRS`` pairs are
 listed, an equal part of them for each topology, the heaviest of each; what is left out is counted.
-Cost: sums over the tables of streams and traffic, which have a row per pair and hour, not per
-record; half a dozen small jobs.
+Cost: a look at the newest hour's tables of streams and traffic, which have a row per pair and not
+per record; the hours before it are added up once.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
 
-import pyarrow as pa
-from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as F
+import numpy as np
 
+from penstock.model.arrays import FloatVector, IntVector
 from penstock.model.instance_traffic import InstanceTraffic
 from penstock.telemetry.fit.rounding import rounded
+from penstock.telemetry.slots.columns import (
+    NO_NUMBER,
+    Columns,
+    Vocabulary,
+    length,
+    matches,
+    rows_of,
+)
+from penstock.telemetry.slots.pair_sums import TARGET, Moment, PairSums
 
 #: Pairs of instances in one profile: half a megabyte of JSON.
 MOST_PAIRS = 10_000
-#: What names of Storm's own components begin with.
-_SYSTEM = "__"
-_RUN = ("topology", "run")
-_PAIR = ("topology", "run", "source_task", "target_task")
 
 
 def executor_traffic(
-    traffic: DataFrame, streams: DataFrame, most_pairs: int = MOST_PAIRS
+    sums: PairSums, vocabulary: Vocabulary, most_pairs: int = MOST_PAIRS
 ) -> tuple[InstanceTraffic, ...]:
     """Of every topology that was seen, by name."""
-    members = task_lists(traffic, streams).collect()
-    runs = newest_runs(members)
+    runs = newest_runs(sums.last)
     if not runs:
         return ()
-    tasks: dict[str, list[Any]] = defaultdict(list)
-    for row in members:
-        if row["run"] == runs[row["topology"]]:
-            tasks[row["topology"]].append(row)
-    pairs = heaviest(task_pairs(traffic, runs), max(1, most_pairs // len(runs))).collect()
-    rows_of: dict[str, list[Any]] = defaultdict(list)
-    for row in pairs:
-        rows_of[row["topology"]].append(row)
+    most = max(1, most_pairs // len(runs))
+    rates = _rates(sums)
     return tuple(
-        _traffic_of(name if len(runs) > 1 else "", runs[name], tasks[name], rows_of[name])
+        _traffic_of(
+            name if len(runs) > 1 else "",
+            runs[name],
+            _of_run(sums.tasks, name, runs[name], vocabulary),
+            _of_run(rates, name, runs[name], vocabulary),
+            vocabulary,
+            most,
+        )
         for name in sorted(runs)
     )
 
 
-def task_lists(traffic: DataFrame, streams: DataFrame) -> DataFrame:
-    """Tasks of each component of each run, and when they were last seen.
-
-    One that never sent or received anything is not known.
-    """
-    seen = streams.select(*_RUN, "component", "task", "hour", "block")
-    never = F.lit(None).cast("bigint").alias("block")
-    for end in ("source", "target"):
-        component, task = F.col(end).alias("component"), F.col(f"{end}_task").alias("task")
-        seen = seen.unionByName(traffic.select(*_RUN, component, task, "hour", never))
-    return (
-        seen.where("task is not null")
-        .groupBy(*_RUN, "component")
-        .agg(
-            F.sort_array(F.collect_set("task")).alias("tasks"),
-            F.max(F.struct("hour", "block")).alias("last"),
-        )
-    )
-
-
-def newest_runs(members: Sequence[Any]) -> dict[str, str]:
+def newest_runs(last: Mapping[tuple[str, str], Moment]) -> dict[str, str]:
     """The run of each topology that was seen last; of equals the one whose name comes last."""
-    newest: dict[str, tuple[str, int, str]] = {}
-    for row in members:
-        seen = (row["last"]["hour"], row["last"]["block"] or 0, row["run"])
-        newest[row["topology"]] = max(seen, newest.get(row["topology"], seen))
-    return {topology: run for topology, (_, _, run) in newest.items()}
+    newest: dict[str, tuple[Moment, str]] = {}
+    for (topology, run), moment in last.items():
+        newest[topology] = max((moment, run), newest.get(topology, (moment, run)))
+    return {topology: run for topology, (_, run) in newest.items()}
 
 
-def task_pairs(traffic: DataFrame, runs: Mapping[str, str]) -> DataFrame:
-    """Mean tuples/s of every pair of tasks of these runs.
-
-    Acknowledgements back to spouts are left out, as in the model, where ackers send nothing.
-    """
-    listed = pa.table({"topology": list(runs), "run": list(runs.values())})
-    chosen = F.broadcast(traffic.sparkSession.createDataFrame(listed))
-    target = (*_RUN, "target_task")
-    own = (
-        traffic.join(chosen, list(_RUN), "left_semi")
-        .where(~F.col("source").startswith(_SYSTEM))
-        # All that follows is of one target: rows move once.
-        .repartition(*target)
+def _rates(sums: PairSums) -> Columns:
+    """Pairs with their tuples per second in which the target was watched."""
+    mine, theirs = matches(
+        [sums.pairs[name] for name in TARGET], [sums.watched[name] for name in TARGET]
     )
-    # All rows of a target at one place have the time it was watched there in that hour.
-    places = [f"target_{name}" for name in ("host", "worker", "rack")]
-    stays = own.groupBy(*target, "hour", *places).agg(F.max("seconds").alias("seconds"))
-    watched = stays.groupBy(*target).agg(F.sum("seconds").alias("seconds"))
-    sums = own.groupBy(*_PAIR).agg(
-        F.sum("tuples").alias("tuples"), F.max("estimated").alias("estimated")
-    )
-    rate = (F.col("tuples") / F.col("seconds")).alias("tuples_per_s")
-    return sums.join(watched, list(target)).select(*_PAIR, rate, "estimated")
+    pairs = rows_of(sums.pairs, mine)
+    return pairs | {"tuples_per_s": pairs["tuples"] / sums.watched["seconds"][theirs]}
 
 
-def heaviest(pairs: DataFrame, most: int) -> DataFrame:
-    """So many pairs of each topology; the others as one row without tasks.
-
-    Among the others are the pairs whose source task is not known.
-    """
-    order = (F.desc("tuples_per_s"), "source_task", "target_task")
-    known = F.col("source_task").isNotNull()
-    place = F.row_number().over(Window.partitionBy("topology", known).orderBy(*order))
-    ranked = pairs.withColumn("place", F.when(known, place))
-    is_listed = F.coalesce(F.col("place") <= most, F.lit(False))
-    return (
-        ranked.withColumn("source_task", F.when(is_listed, F.col("source_task")))
-        .withColumn("target_task", F.when(is_listed, F.col("target_task")))
-        .groupBy(*_RUN, "source_task", "target_task")
-        .agg(
-            F.sum("tuples_per_s").alias("tuples_per_s"),
-            F.count("*").alias("pairs"),
-            F.max("estimated").alias("estimated"),
-        )
-    )
+def _of_run(table: Columns, topology: str, run: str, vocabulary: Vocabulary) -> Columns:
+    wanted = vocabulary.number(topology), vocabulary.number(run)
+    return rows_of(table, (table["topology"] == wanted[0]) & (table["run"] == wanted[1]))
 
 
 def _traffic_of(
-    topology: str, run: str, members: Sequence[Any], rows: Sequence[Any]
+    topology: str, run: str, tasks: Columns, pairs: Columns, vocabulary: Vocabulary, most: int
 ) -> InstanceTraffic:
-    """Of the rows of one topology; the one without tasks is of all that is left out."""
+    """Of one run; pairs whose source task is not known are among those left out."""
+    per_s: FloatVector = pairs["tuples_per_s"]
+    source: IntVector = pairs["source_task"]
+    target: IntVector = pairs["target_task"]
+    known = np.flatnonzero(source != NO_NUMBER)
+    order = known[np.lexsort((target[known], source[known], -per_s[known]))]
+    is_listed = np.zeros(length(pairs), dtype=bool)
+    is_listed[order[:most]] = True
     listed = sorted(
-        (row for row in rows if row["source_task"] is not None),
-        key=lambda row: (-rounded(row["tuples_per_s"]), row["source_task"], row["target_task"]),
-    )
-    rest = next((row for row in rows if row["source_task"] is None), None)
-    return InstanceTraffic(
-        tasks=tuple(sorted((row["component"], tuple(row["tasks"])) for row in members)),
-        pairs=tuple(
-            (row["source_task"], row["target_task"], rounded(row["tuples_per_s"])) for row in listed
+        (
+            (int(source[row]), int(target[row]), rounded(per_s[row]))
+            for row in np.flatnonzero(is_listed)
         ),
+        key=lambda pair: (-pair[2], pair[0], pair[1]),
+    )
+    return InstanceTraffic(
+        tasks=_members(tasks, vocabulary),
+        pairs=tuple(listed),
         topology=topology,
         run=run,
-        estimated=any(row["estimated"] for row in listed),
-        pairs_left_out=int(rest["pairs"]) if rest else 0,
-        left_out_per_s=rounded(rest["tuples_per_s"]) if rest else 0.0,
+        estimated=bool(pairs["estimated"][is_listed].any()),
+        pairs_left_out=int(np.sum(~is_listed)),
+        left_out_per_s=rounded(float(per_s[~is_listed].sum())),
     )
+
+
+def _members(tasks: Columns, vocabulary: Vocabulary) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    words = vocabulary.words
+    by_component: dict[str, list[int]] = {}
+    for component, task in zip(tasks["component"], tasks["task"], strict=True):
+        by_component.setdefault(words[component], []).append(int(task))
+    return tuple((name, tuple(sorted(own))) for name, own in sorted(by_component.items()))

@@ -6,8 +6,8 @@ import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -22,10 +22,10 @@ from penstock.telemetry.slots.take_in import (
     TaskReport,
     added_up,
 )
+from penstock.telemetry.store import literal_path
 
-if TYPE_CHECKING:
-    from pyspark.sql.types import StructType
-
+#: What a task that takes records in comes back with.
+_REPORT = "report string"
 #: Larger files are split between tasks, which only Spark's own reader can do.
 WHOLE_FILE_BYTES = 128 * 2**20
 #: Writes the frame of records that were set aside, and says how many by reason.
@@ -53,36 +53,38 @@ class Intake:
         if unreadable:
             names = [name.replace("file:///", "file:/") for name in unreadable]
             files = files.where(~F.col("path").isin(names))
-        small = files.where(F.col("length") <= WHOLE_FILE_BYTES).select("content", "path", "file")
-        paths = _paths(files.where(F.col("length") > WHOLE_FILE_BYTES))
-        with _Held(small.mapInArrow(self.taking.parquet_files, _spark(DOUBTFUL_RECORDS))) as quick:
-            report = added_up(_reports(quick))
-            parts = [(report, Counter[str]())]
-            if report.odd_files:
-                paths += _paths(quick.where("odd is not null").withColumnRenamed("odd", "path"))
-            if report.doubtful:
-                doubtful = quick.where("report is null and odd is null").drop("report", "odd")
-                parts.append(self.judged(self.judge_columns(doubtful)))
-        if paths:
-            parts.append(self.judged(self.judge_columns(_columns(files, sorted(paths)))))
+        is_small, nothing = F.col("length") <= WHOLE_FILE_BYTES, F.lit(None).cast("binary")
+        # Two scans in one job: what Spark need not hand over it does not read.
+        small = files.where(is_small).select("content", "path", "file")
+        large = files.where(~is_small).select(nothing.alias("content"), "path", "file")
+        report = _report(small.unionByName(large).mapInArrow(self.taking.parquet_files, _REPORT))
+        parts = [(report, Counter[str]())]
+        if report.doubtful:
+            doubtful = self._doubtful(files.sparkSession, report, DOUBTFUL_RECORDS)
+            parts.append(self.judged(self.judge_columns(doubtful)))
+        if report.odd_files:
+            parts.append(self.judged(self.judge_columns(_columns(files, report.odd_files))))
         return _sum(parts)
 
     def lines(self, lines: DataFrame) -> tuple[TaskReport, Counter[str]]:
         """JSON lines as (value, file)."""
-        with _Held(lines.mapInArrow(self.taking.json_lines, _spark(DOUBTFUL_LINES))) as quick:
-            report = added_up(_reports(quick))
-            parts = [(report, Counter[str]())]
-            if report.doubtful:
-                doubtful = quick.where("report is null").select("value", "file")
-                parts.append(self.judged(self.judge_lines(doubtful)))
+        report = _report(lines.mapInArrow(self.taking.json_lines, _REPORT))
+        parts = [(report, Counter[str]())]
+        if report.doubtful:
+            doubtful = self._doubtful(lines.sparkSession, report, DOUBTFUL_LINES)
+            parts.append(self.judged(self.judge_lines(doubtful)))
         return _sum(parts)
+
+    def _doubtful(self, spark: SparkSession, report: TaskReport, schema: pa.Schema) -> DataFrame:
+        """What tasks have put aside to be judged with care."""
+        paths = [literal_path(f"{self.taking.root}/{path}") for path in report.doubtful]
+        return spark.read.schema(from_arrow_schema(schema)).parquet(*paths)
 
     def judged(self, judged: DataFrame) -> tuple[TaskReport, Counter[str]]:
         """Records that the checks have judged, with the reason to set them aside, if any."""
         with _Held(judged) as known:
             accepted = known.where("reason is null").select(*RECORD_COLUMNS, "file")
-            written = accepted.mapInArrow(self.taking.accepted, "report string").collect()
-            report = added_up(json.loads(row["report"]) for row in written)
+            report = _report(accepted.mapInArrow(self.taking.accepted, _REPORT))
             return report, Counter(self.write_aside(known.where("reason is not null")))
 
     def unreadable(self, spark: SparkSession, names: Sequence[str]) -> Counter[str]:
@@ -94,10 +96,6 @@ class Intake:
         return Counter(self.write_aside(spark.createDataFrame(rows, schema)))
 
 
-def _paths(files: DataFrame) -> list[str]:
-    return [row["path"] for row in files.select("path").collect()]
-
-
 def _sum(parts: list[tuple[TaskReport, Counter[str]]]) -> tuple[TaskReport, Counter[str]]:
     aside = Counter[str]()
     for _, own in parts:
@@ -105,20 +103,14 @@ def _sum(parts: list[tuple[TaskReport, Counter[str]]]) -> tuple[TaskReport, Coun
     return added_up(asdict(report) for report, _ in parts), aside
 
 
-def _reports(quick: DataFrame) -> list[dict[str, Any]]:
-    rows = quick.where("report is not null").select("report").collect()
-    return [json.loads(row["report"]) for row in rows]
-
-
-def _spark(schema: Any) -> StructType:
-    return from_arrow_schema(schema)
+def _report(reports: DataFrame) -> TaskReport:
+    return added_up(json.loads(row["report"]) for row in reports.collect())
 
 
 def _columns(files: DataFrame, paths: list[str]) -> DataFrame:
     """Files read by Spark itself, column by column."""
-    # In a path that is given, some characters stand for others.
-    literal = ["".join(f"\\{c}" if c in "\\*?[]{}" else c for c in path) for path in paths]
-    frame = files.sparkSession.read.option("mergeSchema", "true").parquet(*literal)
+    reader = files.sparkSession.read.option("mergeSchema", "true")
+    frame = reader.parquet(*(literal_path(path) for path in paths))
     return frame.select("*", F.col("_metadata.file_name").alias("file"))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import stat
@@ -81,9 +82,10 @@ def manifest_of(data: bytes, name: str) -> Manifest:
 def content_of(data: bytes, name: str) -> dict[str, Any]:
     """The fields of a commit of this version or an older one."""
     try:
-        if not isinstance(json.loads(data.decode()), dict):
+        value = json.loads(data.decode(), parse_float=_finite, parse_constant=_finite)
+        if not isinstance(value, dict):
             raise broken(name)
-        content = as_mapping(FORMAT.as_current(document_of(json.loads(data.decode()), name)).value)
+        content = as_mapping(FORMAT.as_current(document_of(value, name)).value)
     except (ValueError, TypeError, RecursionError):
         raise broken(name) from None
     if content.get("format") != FORMAT.name or type(content.get("version")) is not int:
@@ -91,6 +93,14 @@ def content_of(data: bytes, name: str) -> dict[str, Any]:
     if not _is_sound(content):
         raise broken(name)
     return dict(content)
+
+
+def _finite(text: str) -> float:
+    """A number; what is none would be written into every commit from now on."""
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(text)
+    return value
 
 
 def folders_named(data: bytes) -> set[str]:

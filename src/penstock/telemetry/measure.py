@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from penstock.model.cpu_form import FormKind
 from penstock.model.instance_traffic import InstanceTraffic
@@ -157,7 +157,7 @@ def _selectivity(parts: list[dict[str, float]]) -> tuple[float, float]:
     if n < 3:
         return ratio, np.nan
     scatter = max(oo - 2 * ratio * io + ratio**2 * ii, 0.0)
-    small = stats.t.ppf(0.975, n - 1) / 1.959964
+    small = special.stdtrit(n - 1, 0.975) / 1.959964
     return ratio, float(np.sqrt(scatter * n / (n - 1)) / i * small)
 
 

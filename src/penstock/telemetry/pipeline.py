@@ -43,6 +43,7 @@ from penstock.telemetry.schemas import TABLES
 from penstock.telemetry.selection import Selection
 from penstock.telemetry.settings import USUAL_WARM_UP_S, Settings
 from penstock.telemetry.slots.files import StoreFiles, require_reachable
+from penstock.telemetry.slots.pair_sums import PairSumsReader
 from penstock.telemetry.slots.summaries import Summaries, SummaryReader
 from penstock.telemetry.slots.take_in import RecordsSeen, TakeIn, TaskReport, count_nothing
 from penstock.telemetry.source import RecordSource, SourceFormat
@@ -106,8 +107,7 @@ class Pipeline:
         # What is known of hours that do not change is kept from one refresh to the next.
         self._summaries = SummaryReader(self.store.root)
         self._fits = CostFits(self.spark, self.timings)
-        #: Traffic between instances, and the hours it is of.
-        self._traffic: tuple[tuple[str, ...], tuple[InstanceTraffic, ...]] | None = None
+        self._pair_sums = PairSumsReader(self.store.root)
 
     @property
     def tables(self) -> Tables:
@@ -316,15 +316,12 @@ class Pipeline:
         return Measurement(profile, findings, quality, drift, self.timings.by_name())
 
     def _executor_traffic(self, manifest: Manifest) -> tuple[InstanceTraffic, ...]:
-        """Traffic between instances; a follower looks at it anew when an hour has begun.
-
-        It is a mean over all hours of a run, and takes a look at the table of all of them.
-        """
-        hours = tuple(sorted(manifest.parts.get("traffic", {})))
-        if self._traffic is None or self._traffic[0] != hours:
-            traffic, streams = (self.store.read(manifest, t) for t in ("traffic", "streams"))
-            self._traffic = hours, executor_traffic(traffic, streams) if hours else ()
-        return self._traffic[1]
+        """Traffic between instances: a mean over all hours of a run."""
+        traffic, streams = (manifest.parts.get(table, {}) for table in ("traffic", "streams"))
+        hours = [(hour, traffic[hour], streams[hour]) for hour in sorted(traffic)]
+        if not hours:
+            return ()
+        return executor_traffic(self._pair_sums.read(hours), self._pair_sums.vocabulary)
 
     def _say_if_short(self, manifest: Manifest) -> None:
         """A warm-up shorter than usual is told, with the option that sets it."""

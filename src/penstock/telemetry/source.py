@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -17,6 +20,7 @@ from penstock.errors import InputError
 from penstock.telemetry.columns import require_columns
 from penstock.telemetry.kafka import PREFIX as KAFKA_PREFIX
 from penstock.telemetry.kafka import KafkaTopic
+from penstock.telemetry.slots.records import holds_records
 from penstock.telemetry.unreadable_files import unreadable_file
 
 
@@ -76,7 +80,8 @@ class RecordSource:
         whose = "file_path" if self.format is SourceFormat.STORM_LOG else "file_name"
         file = F.col(f"_metadata.{whose}").alias("file")
         if self.format is SourceFormat.PARQUET:
-            self._columns(spark)  # refuses what can never hold a record
+            if not _has_plain_records(self.location):
+                self._columns(spark)  # refuses what can never hold a record
             whole = reader.format("binaryFile").schema(_WHOLE_FILES).load(folder)
             return whole.select("path", "length", "content", file)
         return reader.text(folder).select("value", file)
@@ -99,6 +104,17 @@ class RecordSource:
             schema = lenient.parquet(self.location).schema
         require_columns(schema)
         return schema
+
+
+def _has_plain_records(location: str) -> bool:
+    """Whether a first look shows the record's own columns; Spark takes a job to find that out."""
+    root = Path(location)
+    try:
+        files = [root] if root.is_file() else (p for p in root.rglob("*.parquet") if p.is_file())
+        first = next((p for p in files if not p.name.startswith((".", "_"))), None)
+        return first is not None and holds_records(pq.read_schema(first))
+    except (OSError, ValueError, pa.ArrowException):
+        return False
 
 
 def open_source(

@@ -5,8 +5,8 @@ that names the folders of each table. A commit is the one atomic step of renamin
 number, which fails if that number exists, so a crash leaves folders nobody refers to, a second
 writer is refused, and running a batch again replaces it instead of adding to it.
 
-Works wherever Spark can write (a local folder, HDFS, an object store), because all file work goes
-through Hadoop's own file systems.
+Works wherever Spark can write: in a folder of this computer by itself (:mod:`local_store`), on HDFS
+and in object stores through Hadoop's file systems.
 
     STORE/manifest/00000007.json      the newest commit
     STORE/samples/part=<batch>/<slot>-….parquet
@@ -30,7 +30,6 @@ from penstock.telemetry.manifest import (
     FOLDER,
     Manifest,
     broken,
-    commit_bytes,
     folders_named,
     manifest_name,
     manifest_of,
@@ -38,6 +37,11 @@ from penstock.telemetry.manifest import (
 )
 from penstock.telemetry.schemas import INTERNAL_TABLES, TABLES
 from penstock.telemetry.writer_lock import StoreBusyError
+
+
+def literal_path(path: str) -> str:
+    """For Spark, to which some characters in a path stand for others."""
+    return "".join(f"\\{c}" if c in "\\*?[]{}" else c for c in path)
 
 
 class Store:
@@ -50,10 +54,8 @@ class Store:
         self._jvm: Any = jvm
         configuration = spark.sparkContext._jsc.hadoopConfiguration()  # type: ignore[attr-defined]
         path = self._path(self.root)
+        self._configuration = configuration
         self._fs = path.getFileSystem(configuration)
-        self._context = jvm.org.apache.hadoop.fs.FileContext.getFileContext(
-            self._fs.getUri(), configuration
-        )
         uri = self._fs.makeQualified(path).toUri()
         self._local = LocalStore(Path(uri.getPath())) if uri.getScheme() == "file" else None
 
@@ -61,14 +63,13 @@ class Store:
 
     def manifest(self) -> Manifest:
         """The newest commit; an empty one for a new store."""
+        if self._local is not None:
+            return self._local.manifest()
         numbers = self._manifest_numbers()
         return self._read_manifest(numbers[-1]) if numbers else Manifest()
 
     def _read_manifest(self, number: int) -> Manifest:
         name = self._manifest_name(number)
-        if self._local is not None:
-            # Java would wait for ever at a FIFO.
-            commit_bytes(self._local.root / manifest_name(number))
         return manifest_of(self._bytes(name), name)
 
     def _bytes(self, name: str) -> bytes:
@@ -84,6 +85,9 @@ class Store:
 
     def commit(self, manifest: Manifest) -> Manifest:
         """Make ``manifest`` the newest; refused when another writer was faster."""
+        if self._local is not None:
+            # Hadoop runs programs to set modes and to look at links, a dozen for each commit.
+            return self._local.commit(manifest)
         following = replace(manifest, number=manifest.number + 1)
         draft = self._path(f"{self.root}/{FOLDER}/.draft-{following.number}")
         stream = self._fs.create(draft, True)
@@ -99,7 +103,10 @@ class Store:
         )
         options[0] = none
         try:
-            self._context.rename(draft, target, options)
+            context = self._jvm.org.apache.hadoop.fs.FileContext.getFileContext(
+                self._fs.getUri(), self._configuration
+            )
+            context.rename(draft, target, options)
         except Exception as error:
             if "FileAlreadyExists" in str(error):
                 raise StoreBusyError(
@@ -122,9 +129,6 @@ class Store:
 
     def _clean_up(self, manifest: Manifest) -> None:
         """Remove old manifests, and folders that only they or a crashed run knew of."""
-        if self._local is not None:
-            self._local.clean_up()  # which also knows who reads what
-            return
         numbers = self._manifest_numbers()
         # A reader may still be at work on a commit before: its folders stay two commits longer.
         live = manifest.folders | self._folders_of(numbers[-KEPT_COMMITS:-1])

@@ -13,35 +13,43 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import pyarrow as pa
-from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.pandas.types import to_arrow_schema
 
-from penstock.model.telemetry import SAMPLE_FIELDS
 from penstock.telemetry.intake import WriteAside
 from penstock.telemetry.manifest import Manifest
 from penstock.telemetry.schemas import TABLES
 from penstock.telemetry.selection import Selection
 from penstock.telemetry.settings import Settings, fitting_warm_up_s
 from penstock.telemetry.slots.hour_files import SLOTS, paths_of_hour, samples_by_slot
-from penstock.telemetry.slots.hour_task import REPEATED, HourReport, HourTask, HourWork
-from penstock.telemetry.slots.keys import HOUR_LENGTH, hour_of, shifted, slot_of
+from penstock.telemetry.slots.hour_task import (
+    HOUR_TABLES,
+    QUARANTINE,
+    HourReport,
+    HourTask,
+    HourWork,
+)
+from penstock.telemetry.slots.keys import hour_of, shifted, slot_of
 from penstock.telemetry.slots.samples import ChosenRecords, WindowSettings
 from penstock.telemetry.slots.sums import SampleSizes
-from penstock.telemetry.slots.take_in import RecordsSeen, TaskReport, count_nothing
+from penstock.telemetry.slots.take_in import (
+    RecordsSeen,
+    TaskReport,
+    count_nothing,
+    doubtful_folder,
+)
 from penstock.telemetry.store import Store
 
 #: Where records go that failed a check: beside the hours.
 ASIDE = "aside"
 #: What profiles need of each hour, and points of fits. Only the pipeline reads them.
 HOURS, POINTS = "hours", "points"
-_HOUR_TABLES = ("streams", "traffic", "places", "workers", "utilisation")
 #: Batches of one stream whose keys are remembered: Spark only ever brings back the last.
 _REMEMBERED = 20
 
@@ -73,7 +81,10 @@ class Tables:
         if self.is_taken_in(key):
             return 0
         self.store.discard(f"quarantine/part={key}")
-        report, aside = take(f"samples/part={key}")
+        folder = f"samples/part={key}"
+        report, aside = take(folder)
+        if report.doubtful:
+            self.store.discard(doubtful_folder(folder))
         manifest = self.store.manifest()
         samples = {
             f"{slot}/{key}/{number:05d}": path for number, (slot, path) in enumerate(report.files)
@@ -81,7 +92,7 @@ class Tables:
         updated = manifest.with_parts("samples", samples)
         if aside:
             folder = f"quarantine/part={key}/slot={ASIDE}"
-            updated = updated.with_parts("quarantine", {f"{ASIDE}/{key}": folder})
+            updated = updated.with_parts(QUARANTINE, {f"{ASIDE}/{key}": folder})
         self.store.commit(updated.with_facts(**_with_report(manifest.facts, report, aside, key)))
         return report.records + aside.total()
 
@@ -111,17 +122,11 @@ class Tables:
             settings=settings,
             part=f"{manifest.number + 1:08d}",
             sizes=_least_sizes(manifest),
-            schemas={name: to_arrow_schema(TABLES[name]) for name in _HOUR_TABLES},
+            schemas={name: to_arrow_schema(TABLES[name]) for name in HOUR_TABLES},
             seen=self.seen,
         )
-        computed = _run_hours(self.store, task, work)
-        try:
-            texts = computed.where("report is not null").select("report").collect()
-            reports = [HourReport(**json.loads(row["report"])) for row in texts]
-            updated = _with_hours(manifest, reports)
-            updated = self._with_repeats(updated, computed, reports, task.part)
-        finally:
-            computed.unpersist()
+        reports = _run_hours(self.store, task, work)
+        updated = _with_hours(manifest, reports)
         repeats = dict(manifest.facts.get("repeats", {}))
         for report in reports:
             repeats |= {slot: report.repeats.get(slot, {}) for slot in report.slots}
@@ -184,26 +189,6 @@ class Tables:
             for hour, slots in sorted(by_hour.items())
         ]
 
-    def _with_repeats(
-        self, manifest: Manifest, computed: DataFrame, reports: Iterable[HourReport], part: str
-    ) -> Manifest:
-        """Quarantine of repeated records in place of that of these slots before."""
-        known = list(reports)
-        gone = [slot for report in known for slot in report.slots]
-        folders: dict[str, str] = {}
-        if any(report.repeats for report in known):
-            names = [f.name for f in SAMPLE_FIELDS]
-            aside = computed.where("reason is not null").select(
-                F.to_json(F.struct(*names)).cast("binary").alias("raw"),
-                "reason",
-                F.lit("").alias("field"),
-                "file",
-                F.substring("slot", 1, HOUR_LENGTH).alias("hour"),
-                "slot",
-            )
-            folders = self.store.write_by("slot", "quarantine", aside, part)
-        return manifest.with_parts("quarantine", folders, replacing=gone)
-
     # -- facts --------------------------------------------------------------------------------
 
     def set_aside(self, manifest: Manifest) -> dict[str, int]:
@@ -217,7 +202,7 @@ class Tables:
         return int(manifest.facts.get("records", 0))
 
 
-def _run_hours(store: Store, task: HourTask, work: list[HourWork]) -> DataFrame:
+def _run_hours(store: Store, task: HourTask, work: Sequence[HourWork]) -> list[HourReport]:
     texts = [json.dumps(asdict(hour)) for hour in work]
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -226,8 +211,8 @@ def _run_hours(store: Store, task: HourTask, work: list[HourWork]) -> DataFrame:
             yield from task.run([pa.record_batch([pa.array([texts[n] for n in ids])], ["work"])])
 
     numbers = store.spark.range(0, len(texts), 1, len(texts))
-    frame = numbers.mapInArrow(run, from_arrow_schema(REPEATED))
-    return frame.persist(StorageLevel.MEMORY_AND_DISK)
+    rows = numbers.mapInArrow(run, "report string").collect()
+    return [HourReport(**json.loads(row["report"])) for row in rows]
 
 
 def _with_hours(manifest: Manifest, reports: Iterable[HourReport]) -> Manifest:
@@ -237,6 +222,8 @@ def _with_hours(manifest: Manifest, reports: Iterable[HourReport]) -> Manifest:
         manifest = manifest.with_parts(SLOTS, dict.fromkeys(report.slots, report.partials))
         manifest = manifest.with_parts(HOURS, {report.hour: report.summaries})
         manifest = manifest.with_parts(POINTS, {report.hour: report.points})
+        # Repeated records of a slot in place of those of the same slot before.
+        manifest = manifest.with_parts(QUARANTINE, report.quarantine, replacing=report.slots)
     return manifest
 
 

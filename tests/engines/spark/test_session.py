@@ -20,7 +20,7 @@ from penstock.system.private_folder import scratch_folder
 pytestmark = pytest.mark.spark
 _COUNT = """
 from penstock.engines.spark.session import spark_session
-with spark_session("local[1]", driver_memory="512m", short=True) as spark:
+with spark_session("local[1]", driver_memory="512m") as spark:
     rows = spark.range(3).mapInPandas(lambda frames: frames, "id long")
     print(rows.count())
 """

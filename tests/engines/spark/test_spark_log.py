@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import signal
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from py4j.protocol import Py4JNetworkError
 
+from penstock.engines.spark.java_start import JavaDidNotStart, StartingJava
 from penstock.engines.spark.spark_log import SparkLog, failures_name_the_log, start_java
 from penstock.telemetry.spark_errors import SparkFailed
 
@@ -69,16 +71,71 @@ def test_a_failure_that_is_its_own_cause_is_told_as_one() -> None:
 
 @pytest.mark.usefixtures("ctrl_c_is_heard")
 def test_ctrl_c_while_java_starts_acts_when_java_has_told_its_port(tmp_path, monkeypatch) -> None:
-    """Before that PySpark forgets the Java that it has started, and nobody ends it."""
+    """Before that nobody can end the Java that was started."""
     told: list[str] = []
 
-    def launch_gateway(_conf, _options):
-        os.kill(os.getpid(), signal.SIGINT)
-        told.append("port")
+    class Interrupted(StartingJava):
+        def connect(self):
+            os.kill(os.getpid(), signal.SIGINT)
+            told.append("port")
+            return SimpleNamespace(jvm=None)
 
+    begun = Interrupted(None, tmp_path)
     monkeypatch.setattr("pyspark.SparkContext._gateway", None)
-    monkeypatch.setattr("pyspark.java_gateway.launch_gateway", launch_gateway)
+    monkeypatch.setattr(StartingJava, "begin", lambda *_: begun)
     with pytest.raises(KeyboardInterrupt):
-        start_java({}, tmp_path / "spark.log")
+        start_java({}, tmp_path / "spark.log", lambda: told.append("loaded"))
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    assert told == ["port"]
+    assert told == ["loaded", "port"]
+
+
+# -- a Java of our own -----------------------------------------------------------------------------
+
+#: As Java tells them: port 4711 and a secret of six characters, each with four bytes before it.
+TOLD = (4711).to_bytes(4, "big") + (6).to_bytes(4, "big") + b"secret"
+
+
+def starting(tmp_path: Path, script: str) -> StartingJava:
+    """A program in place of ``spark-submit``, that is to write its port and secret."""
+    home = tmp_path / "spark"
+    (home / "bin").mkdir(parents=True)
+    program = home / "bin" / "spark-submit"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o700)
+    with (tmp_path / "spark.log").open("ab") as log:
+        return StartingJava.begin(home, {"spark.a": "b c"}, log)
+
+
+def test_pyspark_is_told_port_and_secret_of_the_java_that_was_started(tmp_path, monkeypatch):
+    (tmp_path / "told").write_bytes(TOLD)
+    script = f'echo "$@"; cp {tmp_path}/told "$_PYSPARK_DRIVER_CONN_INFO_PATH"; exec cat'
+    java = starting(tmp_path, script)
+    seen: list[tuple[str, str]] = []
+
+    def launch_gateway():
+        seen.append((os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]))
+        return SimpleNamespace(proc=None)
+
+    monkeypatch.setattr("pyspark.java_gateway.launch_gateway", launch_gateway)
+    gateway = java.connect()
+    assert (seen, gateway.proc) == ([("4711", "secret")], java.process)
+    assert "PYSPARK_GATEWAY_PORT" not in os.environ
+    assert not java.folder.exists()
+    assert (tmp_path / "spark.log").read_text() == "--conf spark.a=b c pyspark-shell\n"
+    # It ends with its standard input, however this process ends.
+    java.process.stdin.close()
+    assert java.process.wait(10) == 0
+
+
+def test_a_java_that_ends_before_it_has_told_its_port_did_not_start(tmp_path):
+    java = starting(tmp_path, "exit 3")
+    with pytest.raises(JavaDidNotStart):
+        java.connect()
+    assert not java.folder.exists()
+
+
+def test_a_java_that_is_not_needed_any_more_ends(tmp_path):
+    java = starting(tmp_path, "exec cat")
+    java.give_up()
+    assert java.process.returncode == -signal.SIGKILL
+    assert not java.folder.exists()

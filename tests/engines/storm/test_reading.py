@@ -77,7 +77,7 @@ def test_rates_are_means_of_the_newest_windows(storm, folder):
         folder,
         spout(1, 999.0, ended_s=40.0),  # too old
         spout(1, 100.0, ended_s=10.0), spout(1, 300.0), spout(2, 100.0),
-        bolt(3, 200.0, execute_ms=5.0, cpu_points=20.0, queue_fill=0.5), bolt(4, 100.0),
+        bolt(3, 200.0, execute_ms=5.0, cpu_points=20.0, queue_fill=0.5), bolt(5, 100.0),
     )  # fmt: skip
     seen = reading(folder)
     flow = seen.topologies["flow"]
@@ -119,7 +119,7 @@ def test_without_a_count_a_spout_that_is_held_back_would_emit_more(storm, folder
 
 
 def test_a_silent_spout_makes_the_rate_unknown_and_not_less(storm, folder):
-    write(folder, spout(1, 100.0), bolt(3, 50.0), bolt(4, 50.0))
+    write(folder, spout(1, 100.0), bolt(3, 50.0), bolt(5, 50.0))
     seen = reading(folder)
     assert isnan(seen.topologies["flow"].offered_per_s)
     assert isnan(seen.topologies["flow"].backlog)
@@ -152,13 +152,26 @@ def test_a_topology_that_starts_has_no_rate_yet(storm, folder, monkeypatch):
     assert (isnan(seen.running_since_s), seen.telemetry_age_s) == (True, 0.0)
 
 
+def test_tasks_that_no_executor_has_wait_for_a_place(storm, folder):
+    storm.places["work"] = storm.places["work"][:1]
+    own = storm._assignments
+
+    def partly(topology):
+        answer = own(topology)
+        answer["executors"][-1]["last_task"] -= 2
+        return answer
+
+    storm._assignments = partly
+    assert reading(folder).topologies["flow"].unsettled == "2 tasks of flow have no place"
+
+
 def test_lines_from_where_an_executor_was_before_do_not_count(storm, folder):
     write(folder, spout(1, 100.0) | {"worker": "6701"}, spout(2, 100.0) | {"run": "flow-1-99"})
     assert isnan(reading(folder).topologies["flow"].processed_per_s)
 
 
 def test_traffic_between_executors_is_told_where_it_is_counted(storm, folder):
-    write(folder, bolt(3, 200.0, source=1), bolt(4, 100.0, source=2))
+    write(folder, bolt(3, 200.0, source=1), bolt(5, 100.0, source=2))
     traffic = reading(folder).traffic_per_s
     assert traffic == {
         (("flow", "src", 0), ("flow", "work", 0)): 20.0,
@@ -229,8 +242,12 @@ def test_a_nimbus_that_is_away_is_asked_again_later(storm, folder, monkeypatch):
         raise BridgeError("no leader", "not-reached")
 
     monkeypatch.setattr(storm, "_cluster", away)
-    with pytest.raises(EngineAway, match="no leader"):
-        reading(folder)
+    with StormEngine(nimbus="master").watch(WatchOrder(telemetry=(str(folder),))) as session:
+        for _ in range(6):
+            with pytest.raises(EngineAway, match="no leader"):
+                session.reading()
+    # A login may have run out, so the sixth time it begins anew.
+    assert [what for what, _ in storm.asked].count("close") == 1
 
 
 def test_what_cannot_be_watched_is_refused():

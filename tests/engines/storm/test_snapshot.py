@@ -19,13 +19,19 @@ from penstock.engines.storm.records import (
 )
 from penstock.engines.storm.snapshot import snapshot_of, without_ackers
 from penstock.errors import InputError
+from penstock.files.storm_metadata import KEYS, metadata_of
 from penstock.files.storm_resources import written_amounts
 from penstock.model.topology import Grouping, Kind
+from penstock.schedulers.ban import weighted_power
+from penstock.schedulers.executor_groups import node_power
 from penstock_bench.data import data_folder
 
 
-def machine(number, name=None, host=None, kind=None, cpu=400.0):
-    return SupervisorRecord(f"id-{number}", host or f"host-{number}", 2, cpu, 4096.0, name, kind)
+def machine(number, name=None, host=None, kind=None, cpu=400.0, meta=None):
+    said = {"machine": name, "machine-type": kind, **(meta or {})}
+    metadata = metadata_of({key: value for key, value in said.items() if value is not None})
+    at = host or f"host-{number}"
+    return SupervisorRecord(f"id-{number}", at, 2, cpu, 4096.0, metadata=metadata)
 
 
 def component(name, *inputs, spout=False):
@@ -69,6 +75,63 @@ def test_machines_of_one_type_offer_the_same():
     machines = (machine(1, kind="box"), machine(2, kind="box", cpu=200.0))
     with pytest.raises(InputError, match=r'"box" has unequal CPU.*host-2 offers 200 points'):
         snapshot_of(ClusterRecord("test", machines, ()))
+
+
+#: Numbers are text: Storm's supervisor takes nothing else in its metadata.
+FAST = {"sockets": "1", "cores": "4", "ghz": "3.0", "flops_per_cycle": "16", "ram-gb": "8"}
+SLOW = {"cores": "4", "ghz": "2.0", "flops-per-cycle": "4", "ram-mb": "24576"}
+
+
+def test_nodes_of_a_live_storm_are_ranked_by_gflops_memory_and_bandwidth_as_the_thesis_does():
+    """The fast one has 192 GFLOPS and 8 GB, the slow one 32 GFLOPS, 24 GB and four times the card.
+
+    0.8 * 192 + 0.2 * 8 = 155.2 against 0.8 * 32 + 0.2 * 24 = 30.4 (top, a3); network bound,
+    0.25 * (192 + 8) + 0.5 * 100 = 100 against 0.25 * (32 + 24) + 0.5 * 400 = 214 (ban).
+    Storm offers 4096 MB and 400 points of both.
+    """
+    machines = (
+        machine(1, kind="fast", meta=FAST | {"bandwidth": "100"}),
+        machine(2, kind="slow", meta=SLOW | {"bandwidth": "400"}),
+    )
+    now = snapshot_of(ClusterRecord("Nimbus", machines, ()))
+    assert now.notes == ()
+    assert [kind.gflops for kind in now.cluster.types] == [192.0, 32.0]
+    ranked = node_power(now.cluster, cpu=0.8, memory=0.2)
+    assert ranked.power.tolist() == pytest.approx([155.2, 30.4])
+    assert ranked.notes == ()
+    assert weighted_power(now.cluster, "network").power.tolist() == [100.0, 214.0]
+
+
+def test_machines_are_in_the_region_and_rack_they_say():
+    told = machine(1, meta={"region": "eu", "rack_id": "7"})
+    cluster = snapshot_of(ClusterRecord("Nimbus", (told, machine(2)), ())).cluster
+    assert [(m.region, m.rack) for m in cluster.machines] == [("eu", "7"), ("region-1", "rack-1")]
+
+
+def test_metadata_that_is_not_understood_is_said_once_with_all_who_have_it():
+    odd = {"ghz": "fast", "bandwith": "100", "cores": "2.5", "region": "a/b", "colour": "red"}
+    machines = tuple(machine(number, meta=odd) for number in range(1, 6))
+    notes = snapshot_of(ClusterRecord("Nimbus", machines, ())).notes
+    whose = "supervisor.scheduler.meta of host-1, host-2, host-3 and 2 more: "
+    assert [note.removeprefix(whose) for note in notes] == [
+        '"bandwith" is not understood and left out; did you mean "bandwidth"?',
+        f'"colour" is not understood and left out; known are {", ".join(KEYS)}',
+        '"cores" is not understood and left out; must be a whole number, not "2.5"',
+        '"ghz" is not understood and left out; must be a number, not "fast"',
+        '"region" is not understood and left out; must be a name, not "a/b"',
+    ]
+
+
+def test_what_one_machine_says_of_its_hardware_holds_for_its_type():
+    machines = (machine(1, kind="box"), machine(2, kind="box", meta={"ghz": "3.0"}))
+    (kind,) = snapshot_of(ClusterRecord("Nimbus", machines, ())).cluster.types
+    assert kind.ghz == 3.0
+
+
+def test_machines_of_one_type_do_not_contradict_each_other():
+    machines = tuple(machine(n, kind="box", meta={"ghz": f"{n}.0"}) for n in (2, 3))
+    with pytest.raises(InputError, match=r'"box" has unequal hardware: ghz is 3 on host-3 and 2 '):
+        snapshot_of(ClusterRecord("Nimbus", machines, ()))
 
 
 def test_a_topology_has_its_counts_streams_and_measured_selectivity():
@@ -149,6 +212,7 @@ def recorded():
 def test_the_recorded_answers_give_a_complete_snapshot(recorded):
     types = {"127.0.0.11": "big", "127.0.0.12": "mid", "127.0.0.13": "small"}
     now = snapshot_of(read_ui(recorded), types)
+    assert [note for note in now.notes if "does not tell the metadata" in note]
     assert [(m.name, m.type) for m in now.cluster.machines] == list(types.items())
     assert [t.name for t in now.topologies] == ["lin3", "diamond"]
     assert now.avoided == ("127.0.0.12",)

@@ -131,7 +131,7 @@ def test_sparks_own_log_says_what_was_read(tmp_path: Path):
     program = f"""
 from penstock.engines.spark.session import spark_session
 config = dict(option.split("=", 1) for option in {options!r})
-with spark_session("local[1]", config=config, short=True) as spark:
+with spark_session("local[1]", config=config) as spark:
     spark.range(1000).write.parquet({str(tmp_path / "table")!r})
     table = spark.read.parquet({str(tmp_path / "table")!r})
     assert table.selectExpr("sum(id)").collect()[0][0] == 499500

@@ -9,23 +9,36 @@ import threading
 from dataclasses import replace
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
 
-from penstock.errors import PenstockError
+from penstock import app
+from penstock.app.journal_reader import journal_rows
+from penstock.errors import InputError, PenstockError
 from penstock.files.document import document_of
 from penstock.files.store import load
-from penstock_bench.benchmarks.fuzz import campaign, drawing, fork_server, kills, properties
+from penstock_bench.benchmarks.fuzz import (
+    campaign,
+    drawing,
+    fork_server,
+    kills,
+    measures,
+    properties,
+    slices,
+)
 from penstock_bench.benchmarks.fuzz.campaign import Campaign
-from penstock_bench.benchmarks.fuzz.drawing import FuzzCase, draw, written
+from penstock_bench.benchmarks.fuzz.drawing import FuzzCase, draw, other_cells, written
 from penstock_bench.benchmarks.fuzz.emit import Pairs, Raw, emit
-from penstock_bench.benchmarks.fuzz.failures import Failures
+from penstock_bench.benchmarks.fuzz.failures import Failures, read_case
 from penstock_bench.benchmarks.fuzz.judge import Fault, judge
+from penstock_bench.benchmarks.fuzz.ledger import Ledger, Slice, Trial
 from penstock_bench.benchmarks.fuzz.minimise import minimise
 from penstock_bench.benchmarks.fuzz.mutations import mutate_bytes, mutate_document
-from penstock_bench.benchmarks.fuzz.originals import sets_of_files
+from penstock_bench.benchmarks.fuzz.originals import journal_of, sets_of_files
 from penstock_bench.benchmarks.fuzz.server import PLAIN, CommandOutcome, Limits, Server, Way
+from penstock_bench.benchmarks.fuzz.slices import look_at_all, slices_by_commit
 from penstock_bench.benchmarks.fuzz.values import NAMED
 from penstock_bench.benchmarks.fuzz.verbs import (
     ENDS,
@@ -76,7 +89,7 @@ def test_dozens_of_fuzzed_commands_end_as_they_should(tmp_path, capsys):
     failures = Failures(tmp_path, SEED)
     found = Campaign(SEED, 80, None, failures, with_spark=False, jobs=1, random_problems=4).run()
     assert found.error is None
-    assert found.totals.done == 80
+    assert len(found.ledger.latest) == 80
     assert failures.counts == {}
     assert "making the files" in capsys.readouterr().err
 
@@ -133,6 +146,13 @@ def test_damage_keeps_the_document_it_starts_from(sets):
     assert sum(emit(c, yaml=False) != emit(document, yaml=False) for c in changed) > 40
 
 
+def test_mild_damage_leaves_what_a_document_says_it_is(sets):
+    document = sets[0]["plan.json"].document
+    for i in range(50):
+        changed = mutate_document(Random(i), document, mild=True)
+        assert (changed["format"], changed["version"]) == ("penstock/plan", document["version"])
+
+
 def test_what_no_careful_writer_writes_can_be_written():
     text = emit({"a": Pairs([("b", 1), ("b", Raw("1e999"))]), "c": float("nan")}, yaml=True)
     assert text.split() == ['{', '"a":', '{', '"b":', '1,', '"b":', '1e999', '},', '"c":', '.nan', '}']  # fmt: skip  # noqa: E501
@@ -142,6 +162,26 @@ def test_bytes_are_damaged_in_many_ways():
     made = {mutate_bytes(Random(i), b"name: a\nworkers: 1\n") for i in range(100)}
     assert len(made) > 60
     assert b"" in made
+
+
+def test_cells_of_a_journal_are_damaged_one_by_one(tmp_path):
+    plans = [app.plan(app.problem("linear"), s).plan for s in ("default", "hetero")]
+    whole = journal_of(*plans)
+    damaged = [other_cells(Random(i), whole) for i in range(40)]
+    assert other_cells(Random(0), whole) == damaged[0]
+    assert len(set(damaged)) > 25
+    path = tmp_path / "j.sqlite"
+    path.write_bytes(whole)
+    assert sum(row["turns"] for row in journal_rows(path)) == 6
+    refused = 0
+    for data in damaged:
+        path.write_bytes(data)
+        try:
+            journal_rows(path)
+        except InputError:
+            refused += 1
+    # Most of what stands in a journal has one form; names and reasons have any.
+    assert refused > 20
 
 
 # -- judging ---------------------------------------------------------------------------------------
@@ -194,6 +234,14 @@ def test_a_plan_that_promises_too_much_is_seen(verbs, sets, tmp_path):
     (tmp_path / "made.json").write_text(json.dumps(document))
     (fault,) = judge(case, outcome, PLAIN, tmp_path)
     assert fault.kind == "wrong plan"
+
+
+@pytest.mark.parametrize("ending", ["csv", "md", "svg", "tex", "html"])
+def test_a_number_that_is_none_is_seen_in_every_kind_of_page(verbs, tmp_path, ending):
+    (tmp_path / f"made.{ending}").write_text("<td>nan</td>")
+    case = case_of(verbs, "report", "plan.json", "-o", f"made.{ending}")
+    found = judge(case, ended(written=(f"made.{ending}",)), PLAIN, tmp_path)
+    assert [fault.kind for fault in found] == [f"not a number in .{ending}"]
 
 
 def test_files_outside_the_folder_and_hidden_ones_are_seen(verbs, tmp_path):
@@ -254,6 +302,9 @@ def test_only_what_is_asked_to_simulate_or_starts_java_may_take_longer(verbs):
     }
     longer = {name for name, found in limits.items() if found != PLAIN}
     assert longer == {"report", "rehearse", "run", "profile", "sweep", "apply"}
+    on_spark = case_of(verbs, "rehearse", "load.csv", "--master", "local[2]")
+    assert on_spark.starts_spark
+    assert campaign.limits_of(on_spark) == campaign.limits_of(case_of(verbs, "sweep"))
     live = case_of(verbs, "plan", "--from", "storm")
     assert campaign.limits_of(live).seconds > PLAIN.seconds
     simulating = case_of(verbs, "compare", "-e", "linear", "--simulate")
@@ -278,9 +329,9 @@ def test_a_campaign_that_breaks_off_is_not_begun_again_for_each_goal(tmp_path, m
     monkeypatch.chdir(tmp_path)
     for kinds in ("exit 70", "hang", "memory"):
         with pytest.raises(PenstockError, match="did not start"):
-            next(campaign.failures(7, 12345, kinds))
+            next(measures.failures(7, 12345, kinds))
     assert "broken off: the server of commands did not start" in str(
-        campaign.commands_run(7, 12345)
+        measures.commands_run(7, 12345)
     )
     assert begun == [1]
 
@@ -300,7 +351,7 @@ def test_only_what_takes_too_long_twice_is_a_hang(verbs, tmp_path, slow, counted
     failures = Failures(tmp_path, SEED)
     tried = Campaign(SEED, 1, None, failures, with_spark=False)
     tried.try_case(BusyServer(), replace(case_of(verbs, "schedulers"), number=1))
-    assert (failures.counts.total(), tried.totals.done) == (counted, 1)
+    assert (failures.counts.total(), len(tried.ledger.trials)) == (counted, 1)
 
 
 def test_what_a_command_writes_is_told_and_gone_for_the_next(server):
@@ -344,6 +395,15 @@ def test_a_failure_is_made_smaller(verbs, sets):
     assert smaller.files["plan.json"] == b"bad\n"
 
 
+def test_what_is_slow_is_run_again_for_a_minute_at_most(verbs):
+    # Without two words or one of the four, it can be run seven times.
+    case = case_of(verbs, "show", "plan.json", "--json", "--offered", "1")
+    runs: list[FuzzCase] = []
+    minimise(case, lambda c: bool(runs.append(c)), seconds=15.0)
+    # 60 s for runs of 15 s each.
+    assert len(runs) == 4
+
+
 def test_ctrl_c_keeps_what_was_found(sets, tmp_path, monkeypatch):
     def interrupted(self, threads: list[threading.Thread]) -> None:
         raise KeyboardInterrupt
@@ -351,13 +411,96 @@ def test_ctrl_c_keeps_what_was_found(sets, tmp_path, monkeypatch):
     monkeypatch.setattr(Campaign, "_wait", interrupted)
     monkeypatch.setattr(campaign, "sets_of_files", lambda *_: sets)
     monkeypatch.setattr(campaign._Work, "threads", lambda _: [])
-    monkeypatch.setattr(campaign, "FOLDER", tmp_path)
-    campaign._campaign.cache_clear()
-    table = campaign.commands_run(10**6, SEED)
+    monkeypatch.setattr(measures, "FOLDER", tmp_path)
+    measures._campaign.cache_clear()
+    table = measures.commands_run(10**6, SEED)
     assert "interrupted" in table.title
     with pytest.raises(KeyboardInterrupt):
-        campaign.failures_of_commands(10**6, SEED)
-    campaign._campaign.cache_clear()
+        measures.failures_of_commands(10**6, SEED)
+    measures._campaign.cache_clear()
+
+
+# -- in slices -------------------------------------------------------------------------------------
+
+
+def trial(number: int, commit: str = "a1", **more: Any) -> Trial:
+    return replace(Trial(number, "show", str(Way.FORK), 0, 0.1, 90.0, commit), **more)
+
+
+def test_a_ledger_is_read_again_but_for_the_line_its_writer_was_killed_at(tmp_path):
+    path = tmp_path / "kept" / "done.jsonl"
+    ledger = Ledger.open(path)
+    ledger.add(trial(0))
+    ledger.add(Slice("kills", 0, 10, 0, "a1"))
+    with path.open("a") as stream:
+        stream.write('{"kind": "command", "numb')
+    again = Ledger.open(path)
+    assert (again.trials, again.slices) == (ledger.trials, ledger.slices)
+    assert [next(again.undone())] == [1]
+    again.add(trial(1))
+    assert [t.number for t in Ledger.open(path).trials] == [0, 1]
+
+
+def test_a_campaign_goes_on_with_what_failed_elsewhere_and_what_never_ran():
+    ledger = Ledger(None)
+    for done in (trial(0), trial(1, "a1", fault="hang"), trial(2, "b2", fault="hang"), trial(4)):
+        ledger.add(done)
+    tried = Campaign(SEED, 7, None, Failures(Path(), SEED), ledger=ledger, commit="b2")
+    # 1 failed at another commit, 2 at this one; 0 and 4 are done.
+    assert list(tried._numbers(None)) == [1, 3, 5, 6]
+    # Nobody knows what a tree with changes held.
+    assert list(replace(tried, commit="b2 with changes")._numbers(None)) == [1, 2, 3, 5, 6]
+
+
+def test_a_campaign_without_time_or_work_only_tells_what_was_done(monkeypatch):
+    monkeypatch.setattr(campaign, "sets_of_files", lambda *_: pytest.fail("nothing is to be run"))
+    ledger = Ledger(None)
+    ledger.add(trial(0))
+    for commands, seconds in ((1, None), (10, 0.0)):
+        done = Campaign(SEED, commands, seconds, Failures(Path(), SEED), ledger=ledger).run()
+        assert list(done.ledger.latest) == [0]
+
+
+def test_a_failure_counts_until_it_ends_well_at_another_commit(tmp_path, monkeypatch):
+    monkeypatch.setattr(measures, "_campaign", lambda *_: tried)
+    tried = Campaign(SEED, 3, None, Failures(tmp_path, SEED))
+    for done in (trial(0), trial(1, fault="hang"), trial(2, fault="JSON: no"), trial(1, "b2")):
+        tried.ledger.add(done)
+    assert list(measures.commands_done(3, SEED)) == [3.0]
+    assert list(measures.failures(3, SEED, "hang,memory")) == [0.0]
+    assert list(measures.failures(3, SEED, "JSON")) == [1.0]
+    by_commit = measures.commands_by_commit(3, SEED).rows
+    assert by_commit == [["a1", "3", "2", "1"], ["b2", "1", "0", "0"]]
+
+
+def test_what_failed_is_run_again_with_the_files_it_failed_with(verbs, tmp_path):
+    failures = Failures(tmp_path, SEED)
+    case = case_of(verbs, "show", "a\nb 'c'.json", **{"a\nb 'c'.json": b"{}", "x/y.csv": b"1"})
+    place = failures.keep(case, Fault("hang", "11 s"), ended())
+    again = read_case(place, 0, verbs)
+    assert (again.verb, again.arguments, again.files) == (case.verb, case.arguments, case.files)
+    assert read_case(tmp_path / "gone", 0, verbs) is None
+    assert read_case(place, 0, [v for v in verbs if v.name != "show"]) is None
+
+
+def test_slices_go_on_where_they_ended_and_look_again_at_what_was_wrong(monkeypatch):
+    monkeypatch.setattr(slices, "commit_here", lambda: "b2")
+    asked: list[tuple[int, int]] = []
+
+    def look(begin: int, number: int) -> int:
+        asked.append((begin, number))
+        return 0
+
+    ledger = Ledger(None)
+    ledger.add(Slice("kills", 0, 10, 0, "a1"))
+    ledger.add(Slice("kills", 10, 10, 7, "a1"))
+    found = look_at_all(ledger, "kills", range(25), 10, look, hours=None)
+    assert asked == [(10, 10), (20, 5)]
+    assert [(one.begin, one.faults) for one in found] == [(0, 0), (10, 0), (20, 0)]
+    table = slices_by_commit("kills", found)
+    assert table.rows == [["a1", "10", "0"], ["b2", "15", "0"]]
+    # No time left: what there is.
+    assert len(look_at_all(ledger, "kills", range(45), 10, look, hours=-1.0)) == 2
 
 
 # -- properties ------------------------------------------------------------------------------------
@@ -371,12 +514,13 @@ def test_contingencies_that_are_wrong_are_told_and_counted(monkeypatch, capsys):
         return [f"problem {seed}: wrong"]
 
     monkeypatch.setattr(properties, "contingency_faults", faults)
-    # 1,500 problems of seed 3: as many under each seed before it, and no problem twice.
-    assert list(properties.contingency_faults_found(problems=1500, seed=3)) == [2.0]
-    assert asked == [(4500, 1000), (5500, 500)]
+    # 700 problems of seed 3: as many under each seed before it, and no problem twice.
+    assert list(properties.contingency_faults_found(problems=700, seed=3)) == [2.0]
+    assert list(properties.contingencies_done(problems=700, seed=3)) == [700.0]
+    assert asked == [(2100, 500), (2600, 200)]
     said = capsys.readouterr().err
-    assert "problem 4500: wrong" in said
-    assert "contingencies of 1,500 of 1,500 problems looked at" in said
+    assert "problem 2600: wrong" in said
+    assert "contingencies: 700 of 700" in said
 
 
 # -- kills -----------------------------------------------------------------------------------------

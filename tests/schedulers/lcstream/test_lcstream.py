@@ -17,6 +17,7 @@ from tests.schedulers.lcstream.problems import (
     with_demand,
 )
 
+from penstock import app
 from penstock.errors import CycleError, InputError, NotMeasuredError
 from penstock.evaluate.assess import assess
 from penstock.evaluate.bound import upper_bound
@@ -79,6 +80,18 @@ def test_the_nearest_region_is_next():
         used = lcstream(problem).placement.machines_used.tolist()
         names = {problem.cluster.machines[machine].name for machine in used}
         assert names == {"M1-1", "M1-2", expected}
+
+
+def test_without_known_latencies_the_own_region_is_the_nearest():
+    """The machine of the other region stands first, and has as much room."""
+    regions = {"M1-1": "south", "M1-2": "home", "M1-3": "home"}
+    kinds = {"M1": {"cpu_points": 100.0}}
+    machines = cluster(M1=3, types=kinds, regions=regions)
+    problem = build(topology("a>b", demand_per_s=60.0), machines, profile(a=1.0, b=1.0))
+    outcome = lcstream(problem)
+    used = {problem.cluster.machines[m].name for m in outcome.placement.machines_used}
+    assert used == {"M1-2", "M1-3"}
+    assert any(note.startswith("no latency between regions is known") for note in outcome.notes)
 
 
 def test_the_machine_with_the_most_room_opens():
@@ -365,3 +378,16 @@ def test_a_queue_that_only_grows_is_said_to_be_unbounded():
     notes = lcstream(pipeline(100.0, streams={"a>b": {"grouping": "global"}})).notes
     assert "M/M/1 says L unbounded, W unbounded" in notes[1]
     assert "inf" not in notes[1]
+
+
+@pytest.mark.parametrize("same_counts", [False, True])
+def test_no_contingency_counts_on_a_machine_asleep(same_counts):
+    """M1-1 sleeps, and is the first that would take over from M1-2, where everything runs."""
+    problem, _ = idle_pair()
+    planned = app.plan(problem, "lcstream", if_lost=10, same_counts=same_counts)
+    assert planned.outcome.asleep == ("M1-1",)
+    (lost,) = (loss for loss in planned.plan.if_lost if loss.machine == "M1-2")
+    takes_over = {machine for _, _, machine, _ in lost.moves}
+    takes_over |= {machine for _, machine, _ in lost.added}
+    assert takes_over
+    assert "M1-1" not in takes_over

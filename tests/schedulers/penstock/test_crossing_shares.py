@@ -62,9 +62,9 @@ def test_shares_are_as_good_as_any_on_a_grid(seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_unequal_shares_never_carry_less_than_even_ones(seed):
-    made = generate(Size(components=5, machines=6, types=3), seed)
+    made = generate(Size(components=4, machines=4, types=2), seed)
     costs = replace(
         made.profile, costs=tuple(replace(c, e_remote=0.15 * c.e) for c in made.profile.costs)
     )

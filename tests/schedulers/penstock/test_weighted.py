@@ -19,6 +19,7 @@ from penstock.schedulers.penstock.aggregate import (
 )
 from penstock.schedulers.penstock.layout import lay_out
 from penstock.schedulers.penstock.shares import shares_of_groups
+from penstock.schedulers.penstock.supports import SolverLimits
 from penstock_bench.generate import Size, generate
 
 #: What the issue demands of the gap to the general bound, in percent, by cluster and overhead.
@@ -130,3 +131,10 @@ def test_several_topologies_share_machines():
     assert violations(problem, outcome.placement) == ()
     hetero = solve(problem, "hetero")
     assert capacity(problem, outcome.placement).scale >= capacity(problem, hetero.placement).scale
+
+
+def test_a_programme_twice_as_large_gets_a_quarter_of_the_nodes():
+    limits = SolverLimits(3000, 1e-3)
+    nodes = {size: limits.for_size(size).nodes for size in (67, 350, 700, 1400, 10**6)}
+    # (350 / 1400)² is a sixteenth; at a million variables one node is left.
+    assert nodes == {67: 3000, 350: 3000, 700: 750, 1400: 188, 10**6: 1}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -19,7 +20,7 @@ from penstock.telemetry.schemas import RATES, TABLES
 from penstock.telemetry.slots.bundles import read_bundle
 from penstock.telemetry.slots.fit_points import LOTS
 from penstock.telemetry.slots.fit_task import FitTask
-from penstock.telemetry.slots.hour_task import HourReport, HourTask, HourWork
+from penstock.telemetry.slots.hour_task import QUARANTINE, HourReport, HourTask, HourWork
 from penstock.telemetry.slots.keys import hour_of, shifted
 from penstock.telemetry.slots.rates_task import HourSamples, RatesTask
 from penstock.telemetry.slots.samples import WindowSettings
@@ -80,7 +81,7 @@ class SmallStore:
             pending = {slot for slot in samples if hour_of(slot) in hours}
         task = HourTask(
             settings, f"c{self._batches}", self.sizes,
-            {name: to_arrow_schema(TABLES[name]) for name in HOUR_TABLES},
+            {name: to_arrow_schema(TABLES[name]) for name in (*HOUR_TABLES, QUARANTINE)},
         )  # fmt: skip
         for hour in sorted({hour_of(slot) for slot in pending}):
             self._compute_hour(task, hour, sorted(s for s in pending if hour_of(s) == hour))
@@ -100,17 +101,15 @@ class SmallStore:
             points=parts.get("points", {}).get(hour, ""),
         )  # fmt: skip
         text = json.dumps(asdict(work))
-        rows = [
-            row
-            for batch in task.run([pa.record_batch([pa.array([text])], names=["work"])])
-            for row in batch.to_pylist()
-        ]
-        (report,) = (HourReport(**json.loads(r["report"])) for r in rows if r["report"])
+        (batch,) = task.run([pa.record_batch([pa.array([text])], names=["work"])])
+        report = HourReport(**json.loads(batch.column("report")[0].as_py()))
         self.reports[hour] = report
         self.repeats |= {slot: [] for slot in slots}
-        for row in rows:
-            if row["report"] is None:
-                self.repeats[row["slot"]].append(_aside(row))
+        for slot, path in report.quarantine.items():
+            rows = pq.read_table(f"{self.root}/{path}", partitioning=None).to_pylist()
+            assert {row["hour"] for row in rows} == {hour}
+            self.repeats[slot] = [_aside(row) for row in rows]
+            assert Counter(reason for *_, reason in self.repeats[slot]) == report.repeats[slot]
         for table, path in report.tables.items():
             self.manifest = self.manifest.with_parts(table, {hour: path})
         self.manifest = (
@@ -181,4 +180,6 @@ class SmallStore:
 
 
 def _aside(row: Row) -> tuple[Any, ...]:
-    return row["topology"], row["run"], row["task"], row["time_ms"], row["file"], row["reason"]
+    record = json.loads(row["raw"])
+    key = tuple(record[name] for name in ("topology", "run", "task", "time_ms"))
+    return *key, row["file"], row["reason"]

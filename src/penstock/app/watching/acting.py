@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from penstock.app.applying import HistoryRecord
-from penstock.app.proposals import Proposal, Status
+from penstock.app.proposals import ChangeProposal, Status
 from penstock.app.watching.plans import plan_of
 from penstock.app.watching.system import WatchedSystem
 from penstock.change.guard import differences, stale
@@ -39,7 +39,7 @@ class Applier:
     clock: Callable[[], float] = time.time
     sleep: Callable[[float], None] = time.sleep
 
-    def carry_out(self, proposal: Proposal, plan: Plan, snapshot: Snapshot) -> Proposal:
+    def carry_out(self, proposal: ChangeProposal, plan: Plan, snapshot: Snapshot) -> ChangeProposal:
         """Publish the plan; the proposal with what came of it.
 
         It stays begun where that is not known: :meth:`recover` finds out.
@@ -60,9 +60,9 @@ class Applier:
         return replace(applied, receipt=publication.receipt.id)
 
     def recover(
-        self, proposal: Proposal, plan: Plan, reading: Reading, now: Placement,
+        self, proposal: ChangeProposal, plan: Plan, reading: Reading, now: Placement,
         system: WatchedSystem,
-    ) -> Proposal:  # fmt: skip
+    ) -> ChangeProposal:  # fmt: skip
         """What became of a proposal whose carrying out was interrupted, made whole.
 
         Everything as planned: applied; the plan is written once more, and nothing restarts. Nothing

@@ -9,7 +9,7 @@ from enum import StrEnum
 from math import isfinite
 from typing import Any
 
-from penstock.app.proposals import Proposal
+from penstock.app.proposals import ChangeProposal
 from penstock.control.decision import Decision
 from penstock.control.detectors.detector import Detection
 from penstock.control.observation import Observation
@@ -54,7 +54,7 @@ class WatchEvent:
         return {"time_s": self.time_s, "kind": self.kind.value, "text": self.text, **self.facts}
 
 
-def decided(decision: Decision, proposal: Proposal, seen: Observation) -> WatchEvent:
+def decided(decision: Decision, proposal: ChangeProposal, seen: Observation) -> WatchEvent:
     """A decision with what became of it."""
     failed = proposal.status.value in ("rolled back", "not rolled back", "not applied", "begun")
     kind = EventKind.FAILED if failed else EventKind.DECISION
@@ -105,7 +105,7 @@ def detected(detection: Detection) -> WatchEvent:
     return WatchEvent(detection.time_s, EventKind.DETECTION, detection.why, facts)
 
 
-def answered(proposal: Proposal, time_s: float) -> WatchEvent:
+def answered(proposal: ChangeProposal, time_s: float) -> WatchEvent:
     """What became of an earlier proposal."""
     by = f" by {proposal.who}" if proposal.who else ""
     why = f" ({proposal.why})" if proposal.why else ""
@@ -113,7 +113,7 @@ def answered(proposal: Proposal, time_s: float) -> WatchEvent:
     return WatchEvent(time_s, EventKind.PROPOSAL, text, proposal_facts(proposal))
 
 
-def proposal_facts(proposal: Proposal) -> dict[str, Any]:
+def proposal_facts(proposal: ChangeProposal) -> dict[str, Any]:
     return {
         "proposal": proposal.id,
         "status": proposal.status.value,

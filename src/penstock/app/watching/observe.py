@@ -10,6 +10,7 @@ from penstock.app.watching.system import WatchedSystem
 from penstock.control.observation import Observation
 from penstock.engines.reading import Reading, TopologyReading
 from penstock.model.arrays import BoolVector, FloatVector
+from penstock.model.instance_traffic import InstanceTraffic
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
 
@@ -51,6 +52,7 @@ def observation_of(
         held_back=float(np.fmax.reduce([t.held_back for t in told])),
         stream_per_s=_streams(reading, problem),
         instance_per_s=_instances(reading, problem, placement) if whole else None,
+        traffic=_traffic(reading, system) if whole else (),
     )
 
 
@@ -105,6 +107,29 @@ def _streams(reading: Reading, problem: Problem) -> FloatVector | None:
         for s in topology.streams
     ]
     return None if any(map(isnan, rates)) else np.array(rates)
+
+
+def _traffic(reading: Reading, system: WatchedSystem) -> tuple[InstanceTraffic, ...]:
+    """Who sends how much to whom, instances numbered through each topology."""
+    found = []
+    for deployed in reading.snapshot.deployed:
+        if deployed.topology not in system.topologies:
+            continue
+        tasks: dict[str, tuple[int, ...]] = {}
+        for component, places in deployed.components:
+            first = sum(map(len, tasks.values())) + 1
+            tasks[component] = tuple(range(first, first + len(places)))
+        pairs = [
+            (tasks[source][i], tasks[target][j], rate)
+            for ((topology, source, i), (_, target, j)), rate in reading.traffic_per_s.items()
+            if topology == deployed.topology
+        ]
+        if pairs:
+            heaviest = tuple(sorted(pairs, key=lambda pair: (-pair[2], pair[:2])))
+            found.append(
+                InstanceTraffic(tuple(tasks.items()), heaviest, deployed.topology, deployed.id)
+            )
+    return tuple(found)
 
 
 def _instances(reading: Reading, problem: Problem, placement: Placement) -> FloatVector | None:

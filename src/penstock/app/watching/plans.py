@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 
 from penstock.app.plans import kinds_of_losses
-from penstock.app.proposals import Proposal, Status, proposal_id
+from penstock.app.proposals import ChangeProposal, Status, proposal_id
 from penstock.app.watching.system import WatchedSystem
 from penstock.change.guard import stale
 from penstock.control.decision import Decision
@@ -42,24 +42,26 @@ def plan_of(
     )  # fmt: skip
 
 
-def proposal_of(decision: Decision, plan: Plan, status: Status, seen: Observation) -> Proposal:
+def proposal_of(
+    decision: Decision, plan: Plan, status: Status, seen: Observation
+) -> ChangeProposal:
     """What is written down before anything is touched."""
     text = dumps(plan)
-    return Proposal(
+    return ChangeProposal(
         proposal_id(text, decision.time_s), decision.time_s, decision.kind.value, decision.reason,
         decision.moves, decision.machines_after, seen.offered, decision.rate_after_per_s,
         decision.rate_before_per_s, status, decision.time_s, plan=text,
     )  # fmt: skip
 
 
-def proposed_plan(proposal: Proposal) -> Plan:
+def proposed_plan(proposal: ChangeProposal) -> Plan:
     """The very plan that was proposed."""
     plan = load(json.loads(proposal.plan or "null"))
     assert isinstance(plan, Plan)
     return plan
 
 
-def record_of(proposal: Proposal, time_s: float) -> ChangeRecord:
+def record_of(proposal: ChangeProposal, time_s: float) -> ChangeRecord:
     """The change as guard rails remember it."""
     return ChangeRecord(
         time_s, proposal.moves, proposal.carries_per_s, proposal.carried_before_per_s,
@@ -67,7 +69,7 @@ def record_of(proposal: Proposal, time_s: float) -> ChangeRecord:
     )  # fmt: skip
 
 
-def expired(proposal: Proposal, seen: Observation, snapshot: Snapshot, lasts_s: float) -> str:
+def expired(proposal: ChangeProposal, seen: Observation, snapshot: Snapshot, lasts_s: float) -> str:
     """Why a proposal does not hold any more; empty if it does."""
     age_s = seen.time_s - proposal.time_s
     if age_s > lasts_s:

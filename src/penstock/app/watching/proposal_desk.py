@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import nan
 
 from penstock.app.journal import Journal
-from penstock.app.proposals import Pause, Proposal, Status
+from penstock.app.proposals import ChangeProposal, Pause, Status
 from penstock.app.watching.acting import Applier
 from penstock.app.watching.events import EventKind, WatchEvent, answered, decided
 from penstock.app.watching.options import Act, WatchOptions
@@ -18,7 +18,7 @@ from penstock.control.decision import Decision, DecisionKind
 from penstock.control.loop import LoopState
 from penstock.control.observation import Observation
 from penstock.engines.reading import Reading
-from penstock.errors import PenstockError
+from penstock.errors import InputError, PenstockError
 
 #: What waits is replaced by a proposal that carries more by at least this part.
 _CARRIES_MORE = 0.1
@@ -28,7 +28,7 @@ _FIRST_STATUS = {Act.ADVISE: Status.ADVISED, Act.ASK: Status.WAITING, Act.NOW: S
 
 
 @dataclass(frozen=True)
-class Moment:
+class WatchMoment:
     """One turn: what is watched, what was seen of it, and where it is written down."""
 
     system: WatchedSystem
@@ -53,7 +53,7 @@ class ProposalDesk:
     # -- a decision of this turn --------------------------------------------------------------
 
     def act(
-        self, decision: Decision, before: LoopState, after: LoopState, now: Moment
+        self, decision: Decision, before: LoopState, after: LoopState, now: WatchMoment
     ) -> LoopState:
         """Write the turn down and do what is allowed; the state that this leaves."""
         assert decision.placement is not None
@@ -105,7 +105,7 @@ class ProposalDesk:
     # -- proposals of earlier turns -----------------------------------------------------------
 
     def look_after(
-        self, state: LoopState, pause: Pause | None, now: Moment
+        self, state: LoopState, pause: Pause | None, now: WatchMoment
     ) -> tuple[LoopState, bool]:
         """Those that wait expire, those approved are done; whether something is under way."""
         busy = False
@@ -114,7 +114,7 @@ class ProposalDesk:
                 self._recover(proposal, pause, now)
                 busy = True
                 continue
-            why = expired(proposal, now.seen, now.reading.snapshot, self.options.proposal_lasts_s)
+            why = self._why_expired(proposal, now)
             approved = proposal.status is Status.APPROVED
             if approved and self.options.act is Act.ADVISE:
                 why = why or "this watcher only advises"
@@ -126,7 +126,16 @@ class ProposalDesk:
                 busy = True
         return state, busy
 
-    def _do_approved(self, proposal: Proposal, state: LoopState, now: Moment) -> LoopState:
+    def _why_expired(self, proposal: ChangeProposal, now: WatchMoment) -> str:
+        lasts_s = self.options.proposal_lasts_s
+        try:
+            return expired(proposal, now.seen, now.reading.snapshot, lasts_s)
+        except InputError as error:
+            return f"its plan cannot be read: {error}"
+
+    def _do_approved(
+        self, proposal: ChangeProposal, state: LoopState, now: WatchMoment
+    ) -> LoopState:
         begun = replace(proposal, status=Status.BEGUN, status_s=now.seen.time_s)
         if not now.journal.proposals.update(begun, among=(Status.APPROVED,)):
             return state
@@ -139,7 +148,7 @@ class ProposalDesk:
             return state
         return made(state, record_of(proposal, now.seen.time_s), now.seen.placement)
 
-    def _recover(self, proposal: Proposal, pause: Pause | None, now: Moment) -> None:
+    def _recover(self, proposal: ChangeProposal, pause: Pause | None, now: WatchMoment) -> None:
         """Find what an interrupted apply left, as soon as the cluster is at rest."""
         if self.options.act is Act.ADVISE or pause is not None:
             self._trouble_with(proposal, "it is looked after once the watcher may act", now)
@@ -157,12 +166,12 @@ class ProposalDesk:
             return
         self._settle(found, now.journal)
 
-    def _settle(self, proposal: Proposal, journal: Journal) -> None:
+    def _settle(self, proposal: ChangeProposal, journal: Journal) -> None:
         """Its new status into the journal, and told."""
         if journal.proposals.update(proposal):
             self.tell(answered(proposal, self.applier.clock()))
 
-    def _trouble_with(self, proposal: Proposal, why: str, now: Moment) -> None:
+    def _trouble_with(self, proposal: ChangeProposal, why: str, now: WatchMoment) -> None:
         """Told once, however many turns it lasts."""
         text = f"{proposal.id} was interrupted and is not made whole yet: {why}"
         if text != self._trouble:

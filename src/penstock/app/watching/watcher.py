@@ -30,7 +30,7 @@ from penstock.app.watching.events import (
 from penstock.app.watching.memory import state_from, with_costs
 from penstock.app.watching.observe import observation_of
 from penstock.app.watching.options import WatchOptions
-from penstock.app.watching.proposal_desk import Moment, ProposalDesk
+from penstock.app.watching.proposal_desk import ProposalDesk, WatchMoment
 from penstock.app.watching.system import MakePlanner, SystemMaker, WatchedSystem
 from penstock.control.carried_out import not_made
 from penstock.control.decision import Decision, DecisionKind, Refusal
@@ -114,7 +114,7 @@ class Watcher:
             self._blind = ""
         self._seen = seen
         assert self.journal is not None  # it was opened with what is watched
-        self._decide(Moment(self.system, reading, seen, self.journal))
+        self._decide(WatchMoment(self.system, reading, seen, self.journal))
 
     def _read(self) -> Reading | None:
         """What is seen, and what is watched brought up to date."""
@@ -182,7 +182,7 @@ class Watcher:
 
     # -- deciding -----------------------------------------------------------------------------
 
-    def _decide(self, now: Moment) -> None:
+    def _decide(self, now: WatchMoment) -> None:
         assert self.state is not None
         pause = now.journal.proposals.pause()
         before, busy = self._desk.look_after(self.state, pause, now)

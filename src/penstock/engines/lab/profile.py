@@ -16,6 +16,6 @@ def profile_of(folder: Path) -> Profile:
 
     What was watched is warm already: nothing is left out.
     """
-    with spark_session(short=True) as spark:
+    with spark_session() as spark:
         source = open_source(spark, str(folder))
         return build_profile(spark, source, settings=Settings(warm_up_s=0.0)).whole_profile()

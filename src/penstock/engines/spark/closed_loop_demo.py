@@ -79,7 +79,7 @@ class ClosedLoop:
             "spark.executor.cores": "1",
             "spark.executor.memory": f"{EXECUTOR_MB}m",
         }
-        with spark_session(self.master, config=config, short=True) as spark:
+        with spark_session(self.master, config=config) as spark:
             yield spark
 
     @contextmanager
@@ -88,7 +88,7 @@ class ClosedLoop:
         deployment = Deployment.of(plan, self.topology.name, PlaceBy.TYPE)
         machines = int(plan.problem.cluster.machines_per_type.max())
         config = settings(deployment, machines)
-        with spark_session(self.master, config=config, short=True) as spark:
+        with spark_session(self.master, config=config) as spark:
             places = Places(spark)
             places.adopt(deployment)
             yield spark, deployment, places

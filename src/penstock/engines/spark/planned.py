@@ -245,7 +245,7 @@ class PlannedRun:
         deployment = self.in_force.deployment
         require_placeable(self.master, deployment)
         config = settings(deployment, self.in_force.machines_per_place) | dict(self.config)
-        with spark_session(self.master, config=config, short=True, log_file=self.log_file) as spark:
+        with spark_session(self.master, config=config, log_file=self.log_file) as spark:
             say_ui_address(spark, self.say)
             places = Places(spark, reader_of(deployment))
             places.adopt(deployment)

@@ -24,8 +24,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from penstock.engines.java import find_java
+from penstock.engines.spark.class_archive import ClassArchive
+from penstock.engines.spark.java_start import spark_home
 from penstock.engines.spark.spark_log import LOG4J, failures_name_the_log, start_java
 from penstock.engines.spark.spark_secret import SECRET, authentication
+from penstock.engines.spark.spark_settings import (
+    DRIVER_OPTIONS,
+    KEEP_MEMORY,
+    PACKAGE,
+    java_options,
+    shares_code,
+    usual_settings,
+)
 from penstock.errors import Finding, InputError
 from penstock.system.private_folder import NotPrivate, PrivateFolder, cache_folder, scratch_folder
 
@@ -44,27 +54,20 @@ for argument do
 done
 exec {{java}} "$@"
 """
-#: Checking a record takes more code than Java compiles by itself; interpreted, it crawls.
-_JAVA_OPTIONS = "-Duser.timezone=UTC -XX:-DontCompileHugeMethods"
-_SHORT_JAVA_OPTIONS = "-Duser.timezone=UTC -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-#: Python workers keep the memory they free: the next batch needs as much, and getting pages from
-#: the system anew costs more than reading a file.
-_KEEP_MEMORY = {
-    "ARROW_DEFAULT_MEMORY_POOL": "system",
-    "MALLOC_MMAP_THRESHOLD_": "33554432",
-    "MALLOC_TRIM_THRESHOLD_": "1073741824",
-    "MALLOC_TOP_PAD_": "16777216",
-}
 #: What Spark calls its secret among Hadoop's credentials.
 _SECRET_IN_JAVA = "sparkCookie"
 #: What the extra ``spark`` brings.
-_PACKAGES = {"pyspark": "PySpark", "py4j": "Py4J", "pandas": "pandas", "pyarrow": "PyArrow"}
+PACKAGES = {"pyspark": "PySpark", "py4j": "Py4J", "pandas": "pandas", "pyarrow": "PyArrow"}
+
+
+def _nothing() -> None:
+    pass
 
 
 def require_spark(environ: Mapping[str, str] = os.environ) -> Path:
     """The Java home for Spark, or an error with everything that is missing and how to get it."""
     findings = []
-    if missing := [name for module, name in _PACKAGES.items() if find_spec(module) is None]:
+    if missing := [name for module, name in PACKAGES.items() if find_spec(module) is None]:
         names = " and ".join(filter(None, [", ".join(missing[:-1]), missing[-1]]))
         are = "is" if len(missing) == 1 else "are"
         findings.append(Finding(f"{names} {are} not installed: pip install 'penstock[spark]'"))
@@ -86,19 +89,17 @@ def spark_session(
     *,
     driver_memory: str = DRIVER_MEMORY,
     config: Mapping[str, str] | None = None,
-    short: bool = False,
     log_file: Path | None = None,
+    meanwhile: Callable[[], None] = _nothing,
 ) -> Iterator[SparkSession]:
     """A session that ends with the block, and a scratch folder with it.
 
-    ``short`` says that Java's work is small: it then compiles in haste instead of well. What Java
-    prints goes to ``log_file``, or to a file that stays only where Spark fails. Inside a program
+    What Java prints goes to ``log_file``, or to a file that stays only where Spark fails.
+    ``meanwhile`` is done while Java starts: what loads slowly is best loaded then. Inside a program
     that has a session, that one is used as it is, and goes on.
     """
     java_home = require_spark()
-    from pyspark.sql import SparkSession
-
-    if (running := SparkSession.getActiveSession()) is not None:
+    if (running := _running_session()) is not None:
         with failures_name_the_log():
             yield running
         return
@@ -111,21 +112,24 @@ def spark_session(
         if not {"", str(Path.cwd())} & set(sys.path):
             # Workers look for modules where we do: not in the current folder, which is anybody's.
             os.environ.setdefault("PYTHONSAFEPATH", "1")
-        for name, value in _KEEP_MEMORY.items():
+        for name, value in KEEP_MEMORY.items():
             os.environ.setdefault(name, value)
         log4j = Path(scratch) / "log4j2.properties"
         log4j.write_text(LOG4J)
-        java = _SHORT_JAVA_OPTIONS if short else _JAVA_OPTIONS
+        archive = ClassArchive.of(java_home, spark_home() or java_home)
         settings = {"spark.master": master, "spark.app.name": "penstock"}
-        settings |= _defaults(master, driver_memory, log4j, scratch, java)
+        settings |= usual_settings(master, driver_memory, scratch)
+        settings |= java_options(master, log4j, archive)
         settings |= authentication(master)
         settings |= config or {}
+        archive.is_recording &= DRIVER_OPTIONS not in (config or {})
         with failures_name_the_log():
-            spark = _start(settings, log_file)
-            if not master.startswith("local"):
+            spark = _start(settings, log_file, meanwhile)
+            if not (master.startswith("local") or shares_code(master)):
                 _send_package(spark, Path(scratch))
             try:
                 yield spark
+                archive.write_from(spark.sparkContext._gateway)
             finally:
                 # On Ctrl-C or when Java is gone there is nothing left to stop.
                 with suppress(Exception), warnings.catch_warnings(action="ignore"):
@@ -139,18 +143,35 @@ def say_ui_address(spark: SparkSession, say: Callable[[str], None]) -> None:
         say(f"Spark's UI: {address}")
 
 
-def _start(settings: Mapping[str, str], log_file: Path | None) -> SparkSession:
-    from pyspark.sql import SparkSession
+def _running_session() -> SparkSession | None:
+    """This program's session, if it has one; PySpark is not loaded to find out."""
+    sql = sys.modules.get("pyspark.sql")
+    return None if sql is None else sql.SparkSession.getActiveSession()
 
+
+def _start(
+    settings: Mapping[str, str], log_file: Path | None, meanwhile: Callable[[], None]
+) -> SparkSession:
     with _plain_interrupts():
-        start_java(settings, log_file)
+        start_java(settings, log_file, meanwhile)
+        from pyspark.sql import SparkSession
+
         if SECRET in settings:
             _forget_earlier_secret(settings[SECRET])
         spark = SparkSession.builder.config(map=dict(settings)).getOrCreate()
+        if settings["spark.master"].startswith("local"):
+            _fork_workers(spark)
     # They print every error as a page of JSON before Python sees the exception.
     for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     return spark
+
+
+def _fork_workers(spark: SparkSession) -> None:
+    """Have Python workers start while the first job is planned; nobody waits for them here."""
+    context = spark.sparkContext
+    cores = context.defaultParallelism
+    context.parallelize(range(cores), cores).mapPartitions(list)._jrdd.countAsync()
 
 
 def _forget_earlier_secret(secret: str) -> None:
@@ -173,45 +194,6 @@ def _forget(settings: Iterable[str]) -> None:
         java.java.lang.System.clearProperty(key)
 
 
-def _defaults(
-    master: str, driver_memory: str, log4j: Path, scratch: str, java: str
-) -> dict[str, str]:
-    settings = {
-        "spark.driver.memory": driver_memory,
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{log4j} {java}",
-        "spark.executor.extraJavaOptions": java,
-        **{f"spark.executorEnv.{name}": value for name, value in _KEEP_MEMORY.items()},
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.warehouse.dir": f"{scratch}/warehouse",
-        "spark.sql.execution.arrow.pyspark.enabled": "true",
-        # One file per hour and task at the same time, instead of sorting all rows by hour.
-        "spark.sql.maxConcurrentOutputFileWriters": "64",
-        "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-        # One writer per store; the success marker would be the only file that differs between runs.
-        "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
-        "spark.sql.streaming.metricsEnabled": "false",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-    }
-    if master.startswith(("spark://127.", "spark://localhost")):
-        # Workers on this machine find the driver here, whatever its name resolves to.
-        settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-    if master.startswith("local"):
-        cores = (
-            len(os.sched_getaffinity(0))
-            if hasattr(os, "sched_getaffinity")
-            else os.cpu_count() or 1
-        )
-        settings |= {
-            "spark.driver.host": "127.0.0.1",
-            "spark.driver.bindAddress": "127.0.0.1",
-            "spark.local.dir": scratch,
-            # Spark's 200 is for a cluster; adaptive execution only ever merges partitions.
-            "spark.sql.shuffle.partitions": str(max(4, 2 * cores)),
-        }
-    return settings
-
-
 @contextmanager
 def _plain_interrupts() -> Iterator[None]:
     """Ctrl-C ends the program as it does without Spark, in one line.
@@ -230,9 +212,8 @@ def _plain_interrupts() -> Iterator[None]:
 
 def _send_package(spark: SparkSession, scratch: Path) -> None:
     """Give executors our own code; numpy, scipy, pandas and pyarrow they must have."""
-    package = Path(__file__).parents[2]
     archive = shutil.make_archive(
-        str(scratch / "penstock"), "zip", root_dir=package.parent, base_dir=package.name
+        str(scratch / "penstock"), "zip", root_dir=PACKAGE.parent, base_dir=PACKAGE.name
     )
     spark.sparkContext.addPyFile(archive)
 

@@ -11,15 +11,21 @@ import atexit
 import os
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
+from penstock.engines.spark.java_start import (
+    JavaDidNotStart,
+    StartingJava,
+    has_gateway,
+    spark_home,
+)
 from penstock.engines.spark.spark_secret import SECRET
 from penstock.errors import InputError
 from penstock.telemetry.spark_errors import LONGEST_REASON, SparkFailed, reason_of
@@ -77,30 +83,41 @@ class SparkLog:
         return messages[-1][:LONGEST_REASON] if messages else "it said nothing"
 
 
-def start_java(settings: Mapping[str, str], log_file: Path | None) -> None:
-    """Start Spark's Java with its output in a file, unless this process has one already."""
-    from pyspark import SparkConf, SparkContext
-    from pyspark.errors import PySparkRuntimeError
-    from pyspark.java_gateway import launch_gateway
+def start_java(
+    settings: Mapping[str, str], log_file: Path | None, meanwhile: Callable[[], None]
+) -> None:
+    """Start Spark's Java with its output in a file, unless this process has one already.
 
-    if SparkContext._gateway is not None:
+    ``meanwhile`` is done while Java starts.
+    """
+    home = spark_home()
+    if has_java() or home is None or has_gateway():
+        meanwhile()
         return
     log = SparkLog.at(log_file)
     atexit.register(log.remove_unless_kept)
     # These go onto Java's command line, which everybody on this computer can read.
-    public = [(key, value) for key, value in settings.items() if key != SECRET]
-    conf = SparkConf(loadDefaults=False).setAll(public)
-    with log.path.open("ab") as file:
-        # In a session of its own: a signal to our group is for us to act on, and Java ends when
-        # its standard input closes, however this process ends.
-        process: dict[str, Any] = {"stdout": file, "stderr": file, "start_new_session": True}
+    public = {key: value for key, value in settings.items() if key != SECRET}
+    with log.path.open("ab") as file, _signals_held_back():
+        java = StartingJava.begin(home, public, file)
         try:
-            with _signals_held_back():
-                gateway = launch_gateway(conf, process)
-        except PySparkRuntimeError:
+            meanwhile()
+            gateway = java.connect()
+        except JavaDidNotStart:
             raise SparkFailed(f"Spark did not start: {log.last_line}; {log.keep()}") from None
+        except BaseException:
+            java.give_up()
+            raise
     gateway.penstock_log = log
+    from pyspark import SparkContext
+
     SparkContext._ensure_initialized(gateway=gateway)
+
+
+def has_java() -> bool:
+    """Whether this process talks to a Java; not before PySpark is loaded."""
+    pyspark = sys.modules.get("pyspark")
+    return pyspark is not None and pyspark.SparkContext._gateway is not None
 
 
 @contextmanager

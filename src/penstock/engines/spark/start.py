@@ -48,7 +48,7 @@ def start(order: RunOrder, target: SparkTarget) -> None:
         ).run(order.stop)  # fmt: skip
         return
     # Java moves packets and does little else: compiled in haste is well enough.
-    with spark_session(target.master, config=config, short=True, log_file=order.log_file) as spark:
+    with spark_session(target.master, config=config, log_file=order.log_file) as spark:
         even = Deployment.evenly(graph, spark.sparkContext.defaultParallelism)
         order.say(about)
         say_ui_address(spark, order.say)

@@ -36,6 +36,7 @@ from penstock.errors import Finding, InputError, UsageError
 from penstock.files.machine_types import load_machine_types
 from penstock.model.plan import Plan
 from penstock.model.snapshot import Snapshot
+from penstock.system.file_lock import locked
 
 if TYPE_CHECKING:
     from penstock.engines.lab.lab import Lab
@@ -166,7 +167,9 @@ class StormSession:
     def publish(self, publication: Publication, order: PublishOrder) -> Receipt:
         permission, path = self._allowed(publication.snapshot)
         writer = publisher(self.bridge, path, order, permission, self.machine_types)
-        return writer.publish(publication)
+        # A person and the loop may both want to, at the same time.
+        with locked(path.with_name(f"{path.name}.lock"), "another publication"):
+            return writer.publish(publication)
 
     def _allowed(self, snapshot: Snapshot) -> tuple[Permission, Path]:
         """What may be written, and where Nimbus reads the plan."""

@@ -15,8 +15,8 @@ from penstock.engines.storm.records import (
     SupervisorRecord,
     TopologyRecord,
 )
+from penstock.files.storm_metadata import metadata_of
 from penstock.files.storm_resources import COMPONENT_MAP, generic_resources
-from penstock.files.storm_yaml import rack_in, type_in
 
 _CPU, _MEMORY = "cpu.pcore.percent", "memory.mb"
 _DEFAULTS = {
@@ -66,8 +66,8 @@ def _metadata(bridge: Bridge) -> tuple[dict[str, Mapping[str, Any]], tuple[str, 
         answer = bridge.ask("machines")
     except BridgeError as error:
         note = (
-            f"ZooKeeper was not read ({error}): machines are called by their hosts, and their "
-            "types must come from --types"
+            f"ZooKeeper was not read ({error}): machines are called by their hosts, their types "
+            "must come from --types, and their racks, regions and hardware are not known"
         )
         return {}, (note,)
     return {key: entry.get("meta") or {} for key, entry in answer.items()}, ()
@@ -81,11 +81,9 @@ def _machine(answer: Mapping[str, Any], meta: Mapping[str, Any]) -> SupervisorRe
         slots=answer["slots"],
         cpu_points=float(resources.get(_CPU, 100.0)),
         memory_mb=float(resources.get(_MEMORY, 1024.0)),
-        name=meta.get("machine"),
-        type=type_in(meta),
-        rack=rack_in(meta),
         blacklisted=bool(answer["blacklisted"]),
         resources=generic_resources(resources),
+        metadata=metadata_of(meta),
     )
 
 

@@ -39,6 +39,11 @@ _GROUPINGS = {
     "local_or_shuffle": "local-or-shuffle",
 }
 
+_NO_METADATA = (
+    "the UI does not tell the metadata of supervisors: their racks, regions and hardware are not "
+    "known (--nimbus or --storm-yaml tells them)"
+)
+
 #: Takes what stands after ``/api/v1/`` and gives the answer.
 Ask = Callable[[str], Any]
 
@@ -84,6 +89,7 @@ def read_ui(ask: Ask, source: str = "the UI") -> ClusterRecord:
             source=source,
             machines=tuple(_machine(s) for s in ask("supervisor/summary")["supervisors"]),
             topologies=tuple(_topology(ask, t) for t in ask("topology/summary")["topologies"]),
+            notes=(_NO_METADATA,),
         )
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise UiError(f"{source} does not answer as Storm 2.8 does: {error!r}") from None

@@ -204,10 +204,21 @@ def _waiting(sources: Sequence[_Instance]) -> tuple[float, float]:
 def _unsettled(instances: Sequence[_Instance], record: TopologyRecord) -> str:
     if record.status != _ACTIVE:
         return f"{record.name} is {record.status.lower()}"
+    waiting = _tasks_without_a_place(record)
+    if waiting:
+        return f"{waiting} tasks of {record.name} have no place"
     starting = [i.name[1] for i in instances if i.executor.uptime_s <= 0]
     if starting:
         return f"{len(starting)} executors of {record.name} are starting"
     return ""
+
+
+def _tasks_without_a_place(record: TopologyRecord) -> int:
+    """Storm tells of executors that have a place only; tasks that none of them has wait for one."""
+    placed: dict[str, int] = defaultdict(int)
+    for e in record.executors:
+        placed[e.component] += e.last_task - e.first_task + 1
+    return sum(max(0, c.tasks - placed[c.name]) for c in record.components if c.tasks is not None)
 
 
 def _running_since(executors: Sequence[ExecutorRecord], now_s: float) -> float:

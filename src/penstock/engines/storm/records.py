@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from penstock.files.storm_metadata import MachineMetadata
 from penstock.model.resources import Quantities
 
 
@@ -21,11 +22,10 @@ class SupervisorRecord:
     slots: int
     cpu_points: float
     memory_mb: float
-    name: str | None = None
-    type: str | None = None
-    rack: str | None = None
     blacklisted: bool = False
     resources: Quantities = ()
+    #: What it says of its machine, where the source knows.
+    metadata: MachineMetadata = field(default_factory=MachineMetadata)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 from penstock.engines.storm.records import (
     ClusterRecord,
@@ -15,9 +14,10 @@ from penstock.engines.storm.records import (
 )
 from penstock.errors import Finding, InputError
 from penstock.files.store import load
-from penstock.files.storm_yaml import supervisor_type
+from penstock.files.storm_metadata import SupervisorTypes, remarks
+from penstock.files.storm_yaml import located, supervisor_type
 from penstock.files.topology_file import TopologyFile
-from penstock.model.cluster import Cluster, Machine, MachineType
+from penstock.model.cluster import Cluster, Machine
 from penstock.model.plan import Deployed
 from penstock.model.snapshot import Snapshot
 from penstock.model.topology import Grouping, Topology
@@ -55,7 +55,7 @@ def snapshot_of(
         statuses={t.name: t.scheduler_info for t in topologies},
         settings=seen.settings,
         left_out={**seen.unreadable, **waiting},
-        notes=seen.notes,
+        notes=(*seen.notes, *remarks((names[m.id], m.metadata) for m in seen.machines)),
     )
 
 
@@ -67,11 +67,11 @@ def without_ackers(snapshot: Snapshot) -> Snapshot:
 def _names(machines: Iterable[SupervisorRecord]) -> dict[str, str]:
     """A name for each supervisor, as the plugin looks for them: its own, its host's, its id."""
     machines = list(machines)
-    named = [m.name for m in machines if m.name]
+    named = [m.metadata.name for m in machines if m.metadata.name]
     hosts = [m.host for m in machines]
     return {
-        m.id: m.name
-        if m.name and named.count(m.name) == 1
+        m.id: m.metadata.name
+        if m.metadata.name and named.count(m.metadata.name) == 1
         else m.host
         if hosts.count(m.host) == 1
         else m.id
@@ -82,27 +82,20 @@ def _names(machines: Iterable[SupervisorRecord]) -> dict[str, str]:
 def _cluster(
     seen: ClusterRecord, names: Mapping[str, str], machine_types: Mapping[str, str], name: str
 ) -> Cluster:
-    types: dict[str, MachineType] = {}
+    types = SupervisorTypes()
     machines, findings = [], []
     for machine in sorted(seen.machines, key=lambda m: names[m.id]):
-        keys = (names[machine.id], machine.host, machine.id)
-        given = next((machine_types[key] for key in keys if key in machine_types), machine.type)
+        keys, meta = (names[machine.id], machine.host, machine.id), machine.metadata
+        given = next((machine_types[key] for key in keys if key in machine_types), meta.type)
         offers = (machine.cpu_points, machine.memory_mb, machine.slots)
-        kind = supervisor_type(*offers, given, machine.resources)
-        if types.setdefault(kind.name, kind) != kind:
-            slots = f"{kind.slots} slots"
-            slots += "".join(f", {amount:g} {name}" for name, amount in kind.resources)
-            message = (
-                f'machine type "{kind.name}" has unequal CPU, memory, slots or resources: '
-                f"{keys[0]} offers {kind.cpu_points:g} points, {kind.memory_mb:g} MB, {slots}"
-            )
-            findings.append(Finding(message, seen.source))
+        kind = supervisor_type(*offers, given, machine.resources, meta.hardware)
+        if (unequal := types.add(kind, keys[0])) is not None:
+            findings.append(Finding(unequal, seen.source))
         host = machine.host if machine.host != keys[0] else ""
-        made = Machine(keys[0], kind.name, host=host)
-        machines.append(replace(made, rack=machine.rack) if machine.rack else made)
+        machines.append(located(Machine(keys[0], kind.name, host=host), meta))
     if findings:
         raise InputError(*findings)
-    return Cluster(name, tuple(types.values()), tuple(machines))
+    return Cluster(name, types.types, tuple(machines))
 
 
 def is_planned(component: str) -> bool:

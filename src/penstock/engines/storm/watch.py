@@ -26,6 +26,9 @@ from penstock.telemetry.newest_lines import NewestLines
 #: A plan file may hold a large cluster; more than this is not read every few seconds.
 _MOST_PLAN_BYTES = 64 << 20
 
+#: A bridge that fails so often is started anew: it logs in again, and asks for the leader again.
+_FRESH_AFTER = 6
+
 Shares = Mapping[tuple[str, str], tuple[float, ...]]
 
 
@@ -41,6 +44,8 @@ class StormWatch:
     order: WatchOrder
     telemetry: Sequence[str]
     _lines: NewestLines = field(init=False)
+    #: Readings that failed, one after another.
+    _failed: int = 0
     _plan: Plan | None = None
     _plan_stamp: tuple[int, int] | None = None
 
@@ -73,7 +78,11 @@ class StormWatch:
         try:
             seen = read_nimbus(self.bridge)
         except BridgeError as error:
+            self._failed += 1
+            if self._failed % _FRESH_AFTER == 0:
+                self.bridge.close()
             raise EngineAway(str(error)) from None
+        self._failed = 0
         snapshot = snapshot_of(seen, self.machine_types)
         now_s = self.order.clock()
         lines = self._lines.read(now_s)

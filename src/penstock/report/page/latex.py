@@ -5,6 +5,7 @@ Needs only packages that every TeX has: booktabs, longtable, geometry.
 
 from __future__ import annotations
 
+from penstock.errors import escaped
 from penstock.report.page.document import (
     Block,
     Document,
@@ -120,7 +121,7 @@ def _table(table: Table) -> str:
 
 
 def _text(text: str) -> str:
-    return "".join(_letter(character) for character in text)
+    return "".join(_letter(character) for character in escaped(text))
 
 
 def _letter(character: str) -> str:

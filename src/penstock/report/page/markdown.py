@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from penstock.errors import escaped
 from penstock.report.page.document import (
     Block,
     Document,
@@ -66,4 +67,6 @@ def _table(table: Table) -> str:
 
 
 def _text(text: str) -> str:
-    return _SPECIAL.sub(r"\\\1", " ".join(text.split(" "))).replace("\n", " ").replace("\r", " ")
+    one_line = text.replace("\n", " ").replace("\r", " ")
+    # Markdown is shown in terminals as well, which must obey nothing in it.
+    return _SPECIAL.sub(r"\\\1", escaped(one_line))

@@ -218,14 +218,15 @@ class ServerLayout:
     def _distance(self, topology: int, room: FloatVector) -> FloatVector:
         """Round-trip time in ms from the region where the topology has most, to each machine.
 
-        Before it has anything, from the region with the most room.
+        Before it has anything, from the region with the most room. Its own region is the nearest
+        even where no times are known.
         """
         cluster = self.work.problem.cluster
         mine = self.executors[topology]
         weight = mine if mine.any() else np.maximum(room, 0.0)
         home = int(np.argmax(np.bincount(cluster.region_of, weights=weight)))
         round_trip = 2.0 * cluster.region_latency_ms[home]
-        round_trip[home] = 0.0
+        round_trip[home] = -1.0
         return np.asarray(round_trip[cluster.region_of])
 
     def most_points(self, component: int) -> FloatVector:

@@ -155,9 +155,15 @@ class LcStreamScheduler:
             *_queue_notes(layout),
             *_sleep_notes(layout, saved),
             *_division_notes(layout),
+            *_region_notes(problem),
         )
         return Outcome(
-            layout.placement(), tuple(tried.missing), rounds.done, notes, interrupted=rounds.cut
+            layout.placement(),
+            tuple(tried.missing),
+            rounds.done,
+            notes,
+            interrupted=rounds.cut,
+            asleep=_names_of(problem, saved.asleep if saved else ()),
         )
 
     def work_for(self, problem: Problem) -> float:
@@ -318,13 +324,17 @@ def _sleep_notes(layout: ServerLayout, saved: Saved | None) -> list[str]:
     before = f"{saved.low} of {saved.in_use} machines in use had little to do"
     if not saved.asleep:
         return [f"no machine put to sleep: {before}"]
-    names = [layout.work.problem.cluster.machines[machine].name for machine in saved.asleep]
+    names = _names_of(layout.work.problem, saved.asleep)
     return [
         (
-            f"{len(names)} machines put to sleep ({', '.join(sorted(names))}): {before}; "
+            f"{len(names)} machines put to sleep ({', '.join(names)}): {before}; "
             f"{saved.moved} executors moved, {saved.given_up} given up"
         )
     ]
+
+
+def _names_of(problem: Problem, machines: tuple[int, ...]) -> tuple[str, ...]:
+    return tuple(sorted(problem.cluster.machines[machine].name for machine in machines))
 
 
 def _division_notes(layout: ServerLayout) -> list[str]:
@@ -334,3 +344,16 @@ def _division_notes(layout: ServerLayout) -> list[str]:
         return []
     over = "" if layout.within_limits() else "; so divided, a machine or thread is over its limit"
     return [f"lcstream takes local-or-shuffle as shuffle{over}"]
+
+
+def _region_notes(problem: Problem) -> list[str]:
+    """Said where regions are told apart, but not how far apart they are."""
+    cluster = problem.cluster
+    if len(cluster.regions) < 2 or cluster.region_latency_ms.any():
+        return []
+    return [
+        (
+            "no latency between regions is known: a topology stays in one region while that has "
+            "room, and all others are as near as each other"
+        )
+    ]

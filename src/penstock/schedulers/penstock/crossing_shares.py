@@ -24,7 +24,8 @@ from penstock.model.problem import Problem
 _STEPS = 30
 #: How far a part may move at once, over itself and the mean part of an instance of its component.
 _TRUST, _LEAST_TRUST = 0.5, 1e-3
-_BETTER = 1.0 - 1e-7
+#: A step that gains less is the last: most of thirty gained next to nothing.
+_BETTER = 1.0 - 1e-5
 #: Parts that differ by less are the same, and parts below it are nothing.
 _NOTHING = 1e-9
 

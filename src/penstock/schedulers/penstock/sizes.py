@@ -216,10 +216,10 @@ class SizeSearch:
             per_size = held * aggregate.e[c, k]
             left = master.room[:, k] - master.counts @ (aggregate.e[:, k] * sizes)
             change = np.divide(left, per_size, out=np.full(len(held), np.inf), where=per_size > 0)
-            change = np.abs(change) / max(sizes[c], 1e-300), change
-            near = np.flatnonzero((change[0] < width) & (change[0] > 1e-9))
+            far = np.abs(change)
+            near = np.flatnonzero((far < width * sizes[c]) & (far > 1e-9 * sizes[c]))
             if len(near):
-                sizes[c] += change[1][int(self.rng.choice(near))]
+                sizes[c] += change[int(self.rng.choice(near))]
         return self._possible(sizes)
 
     def _possible(self, sizes: FloatVector) -> FloatVector:

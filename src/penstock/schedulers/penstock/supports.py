@@ -11,7 +11,7 @@ smaller programme (the bound's, with whole instances) limits the scale from abov
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -27,6 +27,8 @@ from penstock.schedulers.whole_numbers import solve_whole
 _SAFE = 1.0 + 3e-6
 #: More supports on all kinds together than this are not listed.
 _MOST_SUPPORTS = 800
+#: Up to so many variables a programme gets all its nodes.
+_QUICK_VARIABLES = 350
 #: The smaller programme is solved up to this many pairs of component and type.
 _MOST_PAIRS = 240
 
@@ -38,6 +40,11 @@ class SolverLimits:
     nodes: int
     gap: float
     seconds: float | None = None
+
+    def for_size(self, variables: int) -> SolverLimits:
+        """Fewer nodes where each takes long: a node costs about the square of the variables."""
+        part = min(1.0, (_QUICK_VARIABLES / variables) ** 2)
+        return replace(self, nodes=max(1, round(self.nodes * part)))
 
     def options(self, gap: float | None = None) -> dict[str, float]:
         options = {"mip_rel_gap": self.gap if gap is None else gap, "node_limit": self.nodes}
@@ -109,7 +116,7 @@ def solve_supports(
         integrality=whole,
         bounds=Bounds(0, upper),
         constraints=model.constraints(),
-        options=effort.options(),
+        options=effort.for_size(model.size).options(),
     )
     dual = solved.mip_dual_bound
     proven = bound

@@ -20,7 +20,7 @@ from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special
 
 from penstock.model.arrays import BoolVector, FloatVector, IntVector
 from penstock.model.cpu_form import FormKind
@@ -118,7 +118,7 @@ def _strays(data: GroupedPoints, lines: GroupFits, number: IntVector) -> BoolVec
     squares = pieces.sums((mean / error) ** 2)
     level = np.maximum(members.means(cpu), 1e-9)
     largest = pieces.maxima(np.where(known, np.abs(mean) / level, 0.0))
-    chance = stats.chi2.sf(squares, np.maximum(number - 2, 1))
+    chance = special.chdtrc(np.maximum(number - 2, 1), squares)
     return np.asarray((chance < _BEND_PROBABILITY) & (largest > _BEND_SIZE))
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from penstock.model.arrays import FloatMatrix, FloatVector, IntVector
 from penstock.telemetry.fit.points import GroupedPoints
@@ -75,4 +75,4 @@ def small_sample_factors(samples: IntVector, parameters: int, clusters: IntVecto
     clustered = clusters >= _FEWEST_CLUSTERS
     groups = np.where(clustered, clusters, samples)
     freedom = np.maximum(groups - np.where(clustered, 1, parameters), 1)
-    return np.asarray(np.sqrt(groups / freedom) * stats.t.ppf(0.975, freedom) / _NORMAL_95)
+    return np.asarray(np.sqrt(groups / freedom) * special.stdtrit(freedom, 0.975) / _NORMAL_95)

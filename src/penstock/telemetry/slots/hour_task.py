@@ -13,7 +13,8 @@ from dataclasses import asdict, dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from penstock.telemetry.arrow_record import record_schema
+from penstock.model.arrays import IntVector
+from penstock.telemetry.arrow_record import json_lines, record_schema
 from penstock.telemetry.reasons import Reason
 from penstock.telemetry.slots.bundles import read_bundle, write_bundle
 from penstock.telemetry.slots.columns import (
@@ -28,7 +29,7 @@ from penstock.telemetry.slots.columns import (
 from penstock.telemetry.slots.files import StoreFiles
 from penstock.telemetry.slots.fit_points import write_points
 from penstock.telemetry.slots.hours import SUMMARIES, hour_summaries, hour_tables, instances
-from penstock.telemetry.slots.keys import SLOT_MS, hour_start, slot_name, slot_numbers
+from penstock.telemetry.slots.keys import SLOT_MS, hour_of, hour_start, slot_name, slot_numbers
 from penstock.telemetry.slots.partial_tables import PARTIAL_TABLES
 from penstock.telemetry.slots.samples import (
     SlotSamples,
@@ -44,6 +45,11 @@ from penstock.telemetry.slots.windows import SlotWindows
 #: Partial tables that a file of their own has, laid out for the fit.
 _POINTS = "points"
 _TABLES = ("streams", "traffic", "places", "workers", "utilisation")
+QUARANTINE = "quarantine"
+#: Columns of the quarantine in which few values repeat.
+_REPEATING = ("reason", "field", "file", "hour")
+#: Tables that one hour's task writes.
+HOUR_TABLES = (*_TABLES, QUARANTINE)
 
 
 @dataclass(frozen=True)
@@ -71,8 +77,9 @@ class HourReport:
     points: str
     tables: dict[str, str]
     records: int
-    #: Repeated records by slot and reason.
+    #: Repeated records by slot and reason, and the files of the quarantine that have them by slot.
     repeats: dict[str, dict[str, int]]
+    quarantine: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -89,23 +96,22 @@ class HourTask:
     seen: RecordsSeen = count_nothing
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """From hours' work (as JSON, column work) to repeated records, and reports."""
+        """From hours' work (as JSON, column work) to reports."""
         for batch in batches:
             for text in batch.column("work").to_pylist():
-                yield from self._hour(HourWork(**json.loads(text)))
+                report = json.dumps(asdict(self._hour(HourWork(**json.loads(text)))))
+                yield pa.record_batch([pa.array([report])], names=["report"])
 
-    def _hour(self, work: HourWork) -> Iterator[pa.RecordBatch]:
+    def _hour(self, work: HourWork) -> HourReport:
         vocabulary = Vocabulary()
         parts: list[dict[str, Columns]] = []
-        records, repeats = 0, dict[str, dict[str, int]]()
+        records, repeats = 0, list[_Repeats]()
         for samples, windows in self._windows(work, vocabulary):
             records += len(samples.records)
             self.seen(len(samples.records))
-            for slot, reason, repeated in _repeats(samples):
-                repeats.setdefault(slot, {})[reason] = len(repeated)
-                yield from repeated.to_batches()
+            repeats += _repeats(samples)
             parts += self._partials(samples, windows, vocabulary)
-        yield _report(self._write(work, parts, vocabulary, records, repeats))
+        return self._write(work, parts, vocabulary, records, repeats)
 
     def _windows(
         self, work: HourWork, vocabulary: Vocabulary
@@ -148,7 +154,7 @@ class HourTask:
         computed: Sequence[dict[str, Columns]],
         vocabulary: Vocabulary,
         records: int,
-        repeats: dict[str, dict[str, int]],
+        repeats: Sequence[_Repeats],
     ) -> HourReport:
         root, hour = self.settings.root, work.hour
         fresh = _joined(computed)
@@ -183,8 +189,18 @@ class HourTask:
             ),
             tables=paths,
             records=records,
-            repeats=repeats,
+            repeats=_counted(repeats),
+            quarantine=self._write_quarantine(repeats),
         )  # fmt: skip
+
+    def _write_quarantine(self, repeats: Sequence[_Repeats]) -> dict[str, str]:
+        """Repeated records by slot, as records that were set aside."""
+        if not repeats:
+            return {}
+        table, slots = _set_aside(repeats, self.schemas[QUARANTINE])
+        files, folder = StoreFiles(self.settings.root), f"{QUARANTINE}/part={self.part}"
+        names = {slot_name(int(slot)): table.filter(slots == slot) for slot in np.unique(slots)}
+        return {name: files.write(folder, name, own, _REPEATING) for name, own in names.items()}
 
     def _stored(self, work: HourWork, vocabulary: Vocabulary) -> Iterator[dict[str, Columns]]:
         """Partial sums of the slots that are not computed now."""
@@ -219,33 +235,52 @@ def _dropped_in(samples: SlotSamples, slot: int) -> Columns:
     return rows_of(samples.dropped, time_ms // SLOT_MS == slot)
 
 
-# -- what comes back ------------------------------------------------------------------------------
-
-#: Repeated records with the reason to set them aside, and reports.
-REPEATED = pa.schema(
-    [*record_schema(), *(pa.field(n, pa.string()) for n in ("file", "slot", "reason", "report"))]
-)
+# -- repeated records -----------------------------------------------------------------------------
 
 
-def _report(report: HourReport) -> pa.RecordBatch:
-    return pa.RecordBatch.from_pylist([{"report": json.dumps(asdict(report))}], schema=REPEATED)
+@dataclass(frozen=True)
+class _Repeats:
+    """Records that do not count for one reason, with the file they came in, and their slots."""
+
+    reason: str
+    records: pa.Table
+    slots: IntVector
 
 
-def _repeats(samples: SlotSamples) -> Iterator[tuple[str, str, pa.Table]]:
-    """Repeated records by slot and reason."""
+def _counted(repeats: Iterable[_Repeats]) -> dict[str, dict[str, int]]:
+    counts: dict[str, dict[str, int]] = {}
+    for repeated in repeats:
+        for slot, number in zip(*np.unique(repeated.slots, return_counts=True), strict=True):
+            of_slot = counts.setdefault(slot_name(int(slot)), {})
+            of_slot[repeated.reason] = of_slot.get(repeated.reason, 0) + int(number)
+    return counts
+
+
+def _repeats(samples: SlotSamples) -> Iterator[_Repeats]:
     time_ms = np.asarray(samples.records["time_ms"].to_numpy())
-    record = pa.schema([*record_schema(), pa.field("file", pa.string())])
     for reason, rows in (
         (Reason.DUPLICATE, samples.repeats.duplicates),
         (Reason.CONFLICT, samples.repeats.conflicts),
     ):
-        slots = slot_numbers(time_ms[rows])
-        for number in np.unique(slots):
-            own = samples.records.take(pa.array(rows[slots == number]))
-            slot = slot_name(int(number))
-            more = [
-                pa.repeat(pa.scalar(word, pa.string()), len(own))
-                for word in (slot, reason.value, None)
-            ]
-            columns = own.select(record.names).cast(record).columns
-            yield slot, reason.value, pa.Table.from_arrays([*columns, *more], schema=REPEATED)
+        if len(rows):
+            records = samples.records.take(pa.array(rows))
+            yield _Repeats(reason.value, records, slot_numbers(time_ms[rows]))
+
+
+def _set_aside(repeats: Sequence[_Repeats], schema: pa.Schema) -> tuple[pa.Table, IntVector]:
+    """As rows of the quarantine: the record as text, and why; and the slot of each."""
+    names = [*record_schema().names, "file"]
+    plain = pa.schema([*record_schema(), pa.field("file", pa.string())])
+    whole = pa.concat_tables([one.records.select(names).cast(plain) for one in repeats])
+    (batch,) = whole.combine_chunks().to_batches()
+    slots = np.concatenate([one.slots for one in repeats])
+    hours = [hour_of(slot_name(int(slot))) for slot in slots]
+    reasons = [pa.repeat(pa.scalar(one.reason), len(one.slots)) for one in repeats]
+    columns = {
+        "raw": json_lines(batch).cast(pa.binary()),
+        "reason": pa.concat_arrays(reasons),
+        "field": pa.repeat(pa.scalar(""), len(slots)),
+        "file": batch.column("file"),
+        "hour": pa.array(hours, pa.string()),
+    }
+    return pa.table([columns[name] for name in schema.names], schema=schema), slots

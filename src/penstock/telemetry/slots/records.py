@@ -40,6 +40,12 @@ def is_plain(schema: pa.Schema) -> bool:
     )
 
 
+def holds_records(schema: pa.Schema) -> bool:
+    """Whether a file with plain columns has all that a record must have."""
+    required = {f.name for f in SAMPLE_FIELDS if f.required and f.name != "machine_type"}
+    return is_plain(schema) and required <= set(schema.names)
+
+
 def _is_plain(kind: pa.DataType, f: SampleField) -> bool:
     if pa.types.is_dictionary(kind):
         kind = kind.value_type

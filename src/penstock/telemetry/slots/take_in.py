@@ -1,7 +1,7 @@
 """Raw records into files of samples by slot: what a task of Spark does with its part of them.
 
-What is surely sound is written at once. The rest is handed back, to be judged with care by the
-checks on Spark, which take far longer.
+What is surely sound is written at once. The rest is put aside in files of its own, to be judged
+with care by the checks on Spark, which take far longer.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ from penstock.telemetry.slots.soundness import sound_records
 
 #: So many records are written into one file of a slot at a time.
 _CHUNK_ROWS = 1_000_000
+#: Doubtful records are kept in memory up to this.
+_DOUBTFUL_BYTES = 64 * 2**20
 _GROUP = ("topology", "component", "machine_type")
 _MOMENT = ("run", "host", "worker", "time_ms")
 
@@ -48,9 +50,10 @@ class TaskReport:
     records: int = 0
     #: Time of the newest record, or 0.
     newest_ms: int = 0
-    #: Records that have to be judged with care, and files whose columns have to be.
-    doubtful: int = 0
-    odd_files: int = 0
+    #: Files of records that have to be judged with care, below the store.
+    doubtful: list[str] = field(default_factory=list)
+    #: Paths of files that Spark has to read itself: large ones, and those of odd columns.
+    odd_files: list[str] = field(default_factory=list)
     #: Names of files that cannot be read.
     unreadable: list[str] = field(default_factory=list)
     totals: int = 0
@@ -61,8 +64,9 @@ class TaskReport:
     #: Moments of workers by machine type.
     workers: list[tuple[str, int]] = field(default_factory=list)
 
-    def to_json(self) -> str:
-        return json.dumps(asdict(self))
+    def to_batch(self) -> pa.RecordBatch:
+        """As a task gives it back: one row of text."""
+        return pa.record_batch([pa.array([json.dumps(asdict(self))])], names=["report"])
 
 
 @dataclass(frozen=True)
@@ -83,31 +87,30 @@ class TakeIn:
     # -- what Spark calls -----------------------------------------------------------------------
 
     def parquet_files(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """From whole files (content, path, file) to doubtful records (their columns, file)."""
+        """From whole files (content, path, file) to a report; a large one has no content."""
         writer = SampleWriter(StoreFiles(self.root), self.folder)
         for batch in batches:
             names = zip(
                 batch.column("path").to_pylist(), batch.column("file").to_pylist(), strict=True
             )
             for content, (path, file) in zip(batch.column("content"), names, strict=True):
+                if not content.is_valid:
+                    writer.report.odd_files.append(path)
+                    continue
                 try:
                     records = read_records(content.as_buffer())
                 except (pa.ArrowException, OSError):
                     writer.report.unreadable.append(file)
                     continue
                 if records is None:
-                    writer.report.odd_files += 1
-                    yield _doubtful(odd=path)
+                    writer.report.odd_files.append(path)
                     continue
                 self.seen(len(records))
-                doubtful = self._take(records, file, writer)
-                if len(doubtful):
-                    writer.report.doubtful += len(doubtful)
-                    yield from _doubtful_records(doubtful, file)
-        yield _doubtful(report=writer.finish().to_json())
+                self._take(records, file, writer)
+        yield writer.finish().to_batch()
 
     def json_lines(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """From lines (value, file) to doubtful lines (value, file)."""
+        """From lines (value, file) to a report."""
         writer = SampleWriter(StoreFiles(self.root), self.folder)
         for batch in batches:
             values = batch.column("value").cast(pa.binary())
@@ -119,35 +122,36 @@ class TakeIn:
             writer.add(filled_records(self, records.filter(pa.array(sound))), files)
             rest = np.setdiff1d(np.arange(len(values)), taken)
             if len(rest):
-                writer.report.doubtful += len(rest)
-                lines = batch.take(pa.array(rest))
-                yield _lines(lines.column("value"), lines.column("file"))
-        yield _lines(report=writer.finish().to_json())
+                lines = pa.Table.from_batches([batch]).select(DOUBTFUL_LINES.names)
+                writer.add_doubtful(lines.take(pa.array(rest)).cast(DOUBTFUL_LINES))
+        yield writer.finish().to_batch()
 
     def accepted(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Records that passed every check (the record's columns, file) to a report alone."""
+        """From records that passed every check (the record's columns, file) to a report."""
         writer = SampleWriter(StoreFiles(self.root), self.folder)
         for batch in batches:
             table = pa.Table.from_batches([batch])
             writer.add(as_records(table), batch.column("file"))
-        yield pa.record_batch([pa.array([writer.finish().to_json()])], names=["report"])
+        yield writer.finish().to_batch()
 
-    # -- -----------------------------------------------------------------------------------------
+    # -- what is sound --------------------------------------------------------------------------
 
     def _sound(self, records: pa.Table) -> BoolVector:
         return sound_records(records, self.machine_types, self.now_ms, self.horizon_ms)
 
-    def _take(self, records: pa.Table, file: str, writer: SampleWriter) -> pa.Table:
-        """Write what is sound; what is doubtful comes back."""
+    def _take(self, records: pa.Table, file: str, writer: SampleWriter) -> None:
+        """Write what is sound, and apart from it what is doubtful."""
         sound = self._sound(records)
         if sound.all():
             writer.add(filled_records(self, records), _repeated(file, len(records)))
-            return records.slice(0, 0)
+            return
         writer.add(
             filled_records(self, records.filter(pa.array(sound))),
             _repeated(file, int(sound.sum())),
         )
-        return records.filter(pa.array(~sound))
+        doubtful = records.filter(pa.array(~sound)).cast(record_schema())
+        names = _repeated(file, len(doubtful)).cast(pa.string())
+        writer.add_doubtful(doubtful.append_column("file", names).cast(DOUBTFUL_RECORDS))
 
 
 def filled_records(taking: TakeIn, records: pa.Table) -> pa.Table:
@@ -159,37 +163,17 @@ def _repeated(word: str, times: int) -> pa.Array:
     return pa.DictionaryArray.from_arrays(indices, pa.array([word], pa.string()))
 
 
-# -- what comes back ------------------------------------------------------------------------------
-
-#: Of whole files: doubtful records, files with odd columns, and a report at the end.
-DOUBTFUL_RECORDS = pa.schema(
-    [*record_schema(), *(pa.field(name, pa.string()) for name in ("file", "odd", "report"))]
-)
-#: Of lines: doubtful ones, and a report at the end.
-DOUBTFUL_LINES = pa.schema([pa.field(name, pa.string()) for name in ("value", "file", "report")])
-
-
-def _doubtful(**values: str) -> pa.RecordBatch:
-    return pa.RecordBatch.from_pylist([values], schema=DOUBTFUL_RECORDS)
-
-
-def _doubtful_records(records: pa.Table, file: str) -> Iterator[pa.RecordBatch]:
-    table = records.cast(record_schema())
-    absent = pa.nulls(len(table), pa.string())
-    columns = [*table.columns, _repeated(file, len(table)).cast(pa.string()), absent, absent]
-    yield from pa.Table.from_arrays(columns, schema=DOUBTFUL_RECORDS).to_batches()
-
-
-def _lines(
-    value: pa.Array | None = None, file: pa.Array | None = None, report: str | None = None
-) -> pa.RecordBatch:
-    if value is None or file is None:
-        return pa.RecordBatch.from_pylist([{"report": report}], schema=DOUBTFUL_LINES)
-    columns = [value, file.cast(pa.string()), pa.nulls(len(value), pa.string())]
-    return pa.RecordBatch.from_arrays(columns, schema=DOUBTFUL_LINES)
+#: What is judged with care: of columns, and of lines.
+DOUBTFUL_RECORDS = pa.schema([*record_schema(), pa.field("file", pa.string())])
+DOUBTFUL_LINES = pa.schema([pa.field(name, pa.string()) for name in ("value", "file")])
 
 
 # -- files of samples -----------------------------------------------------------------------------
+
+
+def doubtful_folder(folder: str) -> str:
+    """Where tasks put what has to be judged with care, until it is."""
+    return f"{folder}-doubtful"
 
 
 class SampleWriter:
@@ -203,6 +187,7 @@ class SampleWriter:
         self.report = TaskReport()
         self._groups: Counter[tuple[str, str, str]] = Counter()
         self._workers: Counter[str] = Counter()
+        self._doubtful: list[pa.Table] = []
 
     def add(self, records: pa.Table, file: pa.Array) -> None:
         if not len(records):
@@ -213,8 +198,20 @@ class SampleWriter:
         if self._rows >= _CHUNK_ROWS:
             self._write()
 
+    def add_doubtful(self, records: pa.Table) -> None:
+        self._doubtful.append(records)
+        if sum(table.nbytes for table in self._doubtful) >= _DOUBTFUL_BYTES:
+            self._write_doubtful()
+
+    def _write_doubtful(self) -> None:
+        if self._doubtful:
+            folder, table = doubtful_folder(self._folder), pa.concat_tables(self._doubtful)
+            self.report.doubtful.append(self._files.write(folder, "task", table, ["file"]))
+            self._doubtful = []
+
     def finish(self) -> TaskReport:
         self._write()
+        self._write_doubtful()
         self.report.groups = [(*group, n) for group, n in sorted(self._groups.items())]
         self.report.workers = sorted(self._workers.items())
         return self.report
@@ -281,6 +278,8 @@ def added_up(reports: Iterable[Mapping[str, Any]]) -> TaskReport:
     if total.uptimes_s:
         total.uptimes_s = [min(total.uptimes_s), max(total.uptimes_s)]
     total.files.sort()
+    total.doubtful.sort()
+    total.odd_files.sort()
     total.unreadable.sort()
     total.groups = [(*group, n) for group, n in sorted(groups.items())]
     total.workers = sorted(workers.items())

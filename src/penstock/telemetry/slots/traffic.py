@@ -91,7 +91,7 @@ def worker_crossings(traffic: Columns, vocabulary: Vocabulary) -> Columns:
     crossing = np.where(
         traffic["distance"] == near, 0.0, np.where(known, traffic["tuples_per_s"], np.nan)
     )
-    counted = ~_of_system(traffic["source"], vocabulary)
+    counted = ~of_system(traffic["source"], vocabulary)
     ends = [
         {"run": traffic["run"], "host": traffic[f"{end}_host"],
          "worker": traffic[f"{end}_worker"], "crossing": crossing}
@@ -105,7 +105,7 @@ def worker_crossings(traffic: Columns, vocabulary: Vocabulary) -> Columns:
     }
 
 
-def _of_system(source: IntVector, vocabulary: Vocabulary) -> BoolVector:
+def of_system(source: IntVector, vocabulary: Vocabulary) -> BoolVector:
     is_system = np.array([word.startswith(_SYSTEM) for word in vocabulary.words] or [False])
     return is_system[source]
 

@@ -11,15 +11,17 @@ import queue
 import tempfile
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import partial
+from itertools import chain, takewhile
 from pathlib import Path
 
+from penstock.report.provenance import commit_here
 from penstock_bench.benchmarks.fuzz.drawing import FuzzCase, described, draw
-from penstock_bench.benchmarks.fuzz.failures import Failures, write_case
+from penstock_bench.benchmarks.fuzz.failures import Failures, read_case, write_case
 from penstock_bench.benchmarks.fuzz.judge import HANG, Fault, judge
+from penstock_bench.benchmarks.fuzz.ledger import Ledger, Trial
 from penstock_bench.benchmarks.fuzz.minimise import minimise
 from penstock_bench.benchmarks.fuzz.originals import Files, sets_of_files
 from penstock_bench.benchmarks.fuzz.server import (
@@ -33,42 +35,17 @@ from penstock_bench.benchmarks.fuzz.server import (
 )
 from penstock_bench.benchmarks.fuzz.verbs import SIMULATE, DrawableVerb
 from penstock_bench.benchmarks.long_runs import say
-from penstock_bench.benchmarks.suite import FigureTable
 
 #: One in so many is run as a process of its own, as users do.
 _OWN_PROCESS_EVERY = 100
 _WORD_EVERY_S = 15.0
 _RANDOM_PROBLEMS = 20
-FOLDER = Path("fuzz-failures")
 
 
 def _cores() -> int:
     """Those that this process may use: ``taskset`` leaves the others alone."""
     of_ours = getattr(os, "sched_getaffinity", None)
     return len(of_ours(0)) if of_ours else os.cpu_count() or 1
-
-
-@dataclass
-class Totals:
-    """What ran, by way and verb, and the largest figures of each way."""
-
-    runs: Counter[tuple[Way, str]] = field(default_factory=Counter)
-    codes: Counter[tuple[Way, int]] = field(default_factory=Counter)
-    most_s: dict[Way, float] = field(default_factory=dict)
-    most_mb: dict[Way, float] = field(default_factory=dict)
-    plans: int = 0
-
-    def add(self, case: FuzzCase, outcome: CommandOutcome) -> None:
-        way = outcome.way
-        self.runs[way, case.verb.name] += 1
-        self.codes[way, outcome.code] += 1
-        self.most_s[way] = max(self.most_s.get(way, 0.0), outcome.cpu_s)
-        self.most_mb[way] = max(self.most_mb.get(way, 0.0), outcome.memory_mb)
-        self.plans += case.verb.name == "plan" and outcome.code == 0
-
-    @property
-    def done(self) -> int:
-        return self.runs.total()
 
 
 @dataclass
@@ -83,7 +60,9 @@ class Campaign:
     with_spark: bool = True
     random_problems: int = _RANDOM_PROBLEMS
     jobs: int = field(default_factory=_cores)
-    totals: Totals = field(default_factory=Totals)
+    ledger: Ledger = field(default_factory=Ledger)
+    #: Of the tree that the commands are of.
+    commit: str = field(default_factory=commit_here)
     interrupted: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _ended: threading.Event = field(default_factory=threading.Event)
@@ -91,11 +70,13 @@ class Campaign:
 
     def run(self) -> Campaign:
         """Run all; Ctrl-C ends it, and what was found stays."""
+        deadline = None if self.seconds is None else time.monotonic() + self.seconds
+        if next(self._numbers(deadline), None) is None:
+            return self
         say("making the files that all starts from")
         sets = list(sets_of_files(self.seed, self.random_problems))
-        deadline = None if self.seconds is None else time.monotonic() + self.seconds
         with tempfile.TemporaryDirectory(prefix="penstock-fuzz-") as place:
-            work = _Work(self, sets, Path(place), _numbers(self.commands, deadline))
+            work = _Work(self, sets, Path(place), self._numbers(deadline))
             threads = work.threads()
             for thread in threads:
                 thread.start()
@@ -123,10 +104,22 @@ class Campaign:
                 next_word += _WORD_EVERY_S
                 self._say_how_far()
 
+    def _numbers(self, deadline: float | None) -> Iterator[int]:
+        """What failed at another commit first, then what has never run."""
+        repeated = (trial.number for trial in self.ledger.to_repeat(self.commit))
+        undone = self.ledger.undone()
+        if deadline is None:
+            undone = takewhile(lambda number: number < self.commands, undone)
+        for number in chain(repeated, undone):
+            if deadline is not None and time.monotonic() >= deadline:
+                return
+            yield number
+
     def _say_how_far(self) -> None:
         found = self.failures.counts
         of = f" of {self.commands:,}" if self.seconds is None else ""
-        say(f"{self.totals.done:,}{of} commands, {found.total()} failures of {len(found)} kinds")
+        done = len(self.ledger.latest)
+        say(f"{done:,}{of} commands, now {found.total()} failures of {len(found)} kinds")
 
     # -- one case ------------------------------------------------------------------------------
 
@@ -139,22 +132,39 @@ class Campaign:
             # Once more: the computer may have had no time for it.
             outcome = server.run(case, limits, own_process=own)
             faults = judge(case, outcome, limits, server.place)
+        place = self._keep(server, case, faults[0], outcome, limits) if faults else None
         with self._lock:
-            self.totals.add(case, outcome)
-        if faults:
-            self._keep(server, case, faults[0], outcome, limits)
+            self.ledger.add(self._trial(case, outcome, faults, place))
+
+    def _trial(
+        self, case: FuzzCase, outcome: CommandOutcome, faults: list[Fault], place: Path | None
+    ) -> Trial:
+        fault = faults[0] if faults else None
+        return Trial(
+            number=case.number,
+            verb=case.verb.name,
+            way=str(outcome.way),
+            code=outcome.code,
+            cpu_s=round(outcome.cpu_s, 3),
+            memory_mb=round(outcome.memory_mb),
+            commit=self.commit,
+            has_plan=case.verb.name == "plan" and outcome.code == 0,
+            fault=fault.kind if fault else "",
+            signature=fault.signature if fault else "",
+            place=str(place or ""),
+        )
 
     def _keep(
         self, server: Server, case: FuzzCase, fault: Fault, outcome: CommandOutcome, limits: Limits
-    ) -> None:
+    ) -> Path | None:
         is_new = self.failures.is_new(case, fault)
         place = self.failures.keep(case, fault, outcome)
         if not (is_new and place is not None):
-            return
+            return place
         say(f"{fault.kind}: {fault.seen[:160]}\n  seed {self.seed}, case {case.number}: "
             f"{described(case)[:300]}\n  {place}")  # fmt: skip
         if fault.kind == HANG or self._ended.is_set():
-            return  # too long to be run dozens of times more
+            return place  # too long to be run dozens of times more
 
         def still_fails(smaller: FuzzCase) -> bool:
             if self._ended.is_set():
@@ -162,9 +172,10 @@ class Campaign:
             again = server.run(smaller, limits)
             return any(f.kind == fault.kind for f in judge(smaller, again, limits, server.place))
 
-        smaller = minimise(case, still_fails)
+        smaller = minimise(case, still_fails, outcome.cpu_s)
         if smaller != case:
             write_case(place / "smaller", smaller, fault, server.run(smaller, limits), self.seed)
+        return place
 
     def note_error(self, error: BaseException) -> None:
         self._errors.append(error)
@@ -183,13 +194,6 @@ def limits_of(case: FuzzCase) -> Limits:
     return SIMULATING if simulates else PLAIN
 
 
-def _numbers(commands: int, deadline: float | None) -> Iterator[int]:
-    number = 0
-    while number < commands if deadline is None else time.monotonic() < deadline:
-        yield number
-        number += 1
-
-
 class _Work:
     """Deals out cases to threads, each with a server of its own."""
 
@@ -201,6 +205,8 @@ class _Work:
         # Spark is slow: what does not fit waits for it, and so do those who deal.
         self._for_spark: queue.Queue[FuzzCase | None] = queue.Queue()
         self._dealing = campaign.jobs
+        # What failed is run again with the files that it failed with, whatever would be drawn now.
+        self._kept = {t.number: Path(t.place) for t in campaign.ledger.trials if t.place}
 
     def threads(self) -> list[threading.Thread]:
         makers: list[Callable[[], None]] = [
@@ -221,7 +227,7 @@ class _Work:
             with Server(self.place / f"fork-{index}", Way.FORK) as server:
                 verbs = self._verbs(server)
                 while (case := self._next(verbs)) is not None:
-                    if case.verb.starts_spark:
+                    if case.starts_spark:
                         self._for_spark.put(case)
                     else:
                         self.campaign.try_case(server, case)
@@ -241,6 +247,9 @@ class _Work:
             number = next(self._numbers, None)
         if number is None:
             return None
+        kept = self._kept.get(number)
+        if kept is not None and (case := read_case(kept, number, verbs)) is not None:
+            return case
         return draw(self.campaign.seed, number, verbs, self.sets)
 
     def _spark(self) -> None:
@@ -253,62 +262,3 @@ class _Work:
                 if case is None:
                     return
                 self.campaign.try_case(server, case)
-
-
-# -- what the suite measures -----------------------------------------------------------------------
-
-
-@lru_cache(maxsize=2)
-def _campaign(commands: int, seed: int, hours: float | None) -> Campaign:
-    failures = Failures(FOLDER, seed)
-    seconds = None if hours is None else 3600 * hours
-    return Campaign(seed, commands, seconds, failures).run()
-
-
-def _so_far(commands: int, seed: int, hours: float | None) -> Campaign:
-    """The campaign; Ctrl-C ends the suite once what was found is told."""
-    found = _campaign(commands, seed, hours)
-    if found.interrupted:
-        raise KeyboardInterrupt
-    if found.error is not None:
-        raise found.error
-    return found
-
-
-def commands_run(commands: int, seed: int, hours: float | None = None) -> FigureTable:
-    """How many commands ran in which way, and the most that one of them took."""
-    found = _campaign(commands, seed, hours)
-    totals = found.totals
-    rows = []
-    for way in Way:
-        verbs = {verb: n for (w, verb), n in totals.runs.items() if w is way}
-        codes = {code: n for (w, code), n in totals.codes.items() if w is way}
-        if verbs:
-            ended = ", ".join(f"{code}: {n:,}" for code, n in sorted(codes.items()))
-            most = f"{totals.most_s[way]:.1f} s", f"{totals.most_mb[way]:,.0f} MB"
-            rows.append([str(way), f"{sum(verbs.values()):,}", str(len(verbs)), ended, *most])
-    columns = ["run as", "commands", "verbs", "by exit code", "most CPU", "most memory"]
-    cut = ", interrupted" if found.interrupted else ""
-    cut = f", broken off: {found.error}" if found.error is not None else cut
-    title = f"{totals.done:,} commands from seed {seed}{cut}; {totals.plans:,} plans checked"
-    return FigureTable(title, columns, rows)
-
-
-def failures_of_commands(commands: int, seed: int, hours: float | None = None) -> FigureTable:
-    """Failures by what they look like, with the folder of the first of each."""
-    found = _so_far(commands, seed, hours).failures
-    rows = [
-        [signature, str(count), str(found.first[signature][0])]
-        for signature, count in found.counts.most_common()
-    ]
-    return FigureTable("Failures", ["what", "times", "kept in"], rows)
-
-
-def failures(
-    commands: int, seed: int, kinds: str = "", hours: float | None = None, repeats: int = 1
-) -> Iterator[float]:
-    """Commands that failed, or failed in a way that has these words in it."""
-    for _ in range(repeats):
-        found = _so_far(commands, seed, hours).failures.kinds
-        words = kinds.split(",")
-        yield float(sum(n for kind, n in found.items() if any(word in kind for word in words)))

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import json
 import shlex
+import sqlite3
 from collections.abc import Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from io import BytesIO
 from random import Random
@@ -38,7 +40,13 @@ class FuzzCase:
     def starts_engine(self) -> bool:
         """Java, that is: what it may take is another matter."""
         is_live = any(a == "storm" or a.endswith("=storm") for a in self.arguments)
-        return self.verb.starts_spark or self.verb.is_of_storm or is_live
+        return self.starts_spark or self.verb.is_of_storm or is_live
+
+    @property
+    def starts_spark(self) -> bool:
+        """By its verb, or by an option that hands the work to Spark."""
+        has_master = any(a == "--master" or a.startswith("--master=") for a in self.arguments)
+        return self.verb.starts_spark or (has_master and not self.verb.only_refused)
 
 
 def draw(seed: int, number: int, verbs: Sequence[DrawableVerb], sets: Sequence[Files]) -> FuzzCase:
@@ -87,7 +95,7 @@ def _arguments(rng: Random, verb: DrawableVerb, files: Files, care: Care) -> lis
             continue
         if parameter.name == "topologies" and care is Care.MUCH:
             found += [name for name, file in files.items() if file.kind == "topology"]
-        elif parameter.is_required or rng.random() < 0.6:
+        elif parameter.is_required or rng.random() < (0.6 if care is Care.NONE else 0.9):
             times = rng.choice([1, 1, 1, 2, 3]) if parameter.is_multiple else 1
             found += [value(rng, verb, parameter, files, care) for _ in range(times)]
     return found
@@ -161,6 +169,8 @@ def _encoded(text: str) -> bytes:
 def _damaged(rng: Random, file: File, name: str, whole: bytes, care: Care) -> bytes:
     if file.kind == "parquet" and rng.random() < 0.7:
         return _other_columns(rng, whole)
+    if file.kind == "journal" and rng.random() < 0.8:
+        return other_cells(rng, whole)
     mild = care is Care.MUCH
     if file.document is None or rng.random() < (0.02 if mild else 0.2):
         return mutate_bytes(rng, whole)
@@ -207,6 +217,39 @@ def _other_columns(rng: Random, data: bytes) -> bytes:
     sink = BytesIO()
     pq.write_table(made, sink)
     return sink.getvalue()
+
+
+def other_cells(rng: Random, data: bytes) -> bytes:
+    """A journal in which a few cells hold something else, its JSON damaged as documents are."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.deserialize(data)
+        for _ in range(rng.choice([1, 1, 2, 4])):
+            table = rng.choice(["turn", "turn", "turn", "placement"])
+            cells = connection.execute(f"SELECT * FROM {table}")
+            column = rng.choice([name for name, *_ in cells.description])
+            row = rng.choice(cells.fetchall() or [()])
+            if not row:
+                continue
+            key = cells.description[0][0]
+            old = connection.execute(
+                f"SELECT {column} FROM {table} WHERE {key} = ?", row[:1]
+            ).fetchone()[0]
+            with suppress(sqlite3.IntegrityError):
+                connection.execute(
+                    f"UPDATE {table} SET {column} = ? WHERE {key} = ?", (_cell(rng, old), row[0])
+                )
+        connection.commit()
+        return connection.serialize()
+
+
+def _cell(rng: Random, old: Any) -> Any:
+    """Something else than a cell holds; mostly other JSON where that is what it holds."""
+    is_json = isinstance(old, str) and old[:1] in "[{"
+    if is_json and rng.random() < 0.8:
+        return _line(mutate_document(rng, json.loads(old))).decode("utf-8", "replace")
+    return rng.choice(
+        [None, "", "x", "[", "{}", "[[1]]", b"\xff", 0, -1, 1.5, 1e300, float("inf"), 2**62]
+    )
 
 
 def described(case: FuzzCase) -> str:

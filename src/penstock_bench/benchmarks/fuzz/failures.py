@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import shutil
 import threading
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from penstock_bench.benchmarks.fuzz.drawing import FuzzCase, described
 from penstock_bench.benchmarks.fuzz.judge import Fault
 from penstock_bench.benchmarks.fuzz.server import CommandOutcome
+from penstock_bench.benchmarks.fuzz.verbs import DrawableVerb
 
+_CASE = "case.json"
 #: Of failures that look alike.
 _MOST_KEPT = 3
 
@@ -59,6 +63,8 @@ def write_case(
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
     place.mkdir(parents=True, exist_ok=True)
+    drawn = {"verb": case.verb.name, "arguments": case.arguments, "damaged": case.damaged}
+    (place / _CASE).write_text(json.dumps(drawn), encoding="utf-8")
     command = f"cd files && penstock {shlex.join(case.arguments)}\n"
     (place / "command.sh").write_text(command, encoding="utf-8", errors="surrogateescape")
     (place / "stdout.txt").write_bytes(outcome.stdout)
@@ -71,3 +77,22 @@ def write_case(
         f"damaged: {', '.join(case.damaged) or 'nothing'}",
     ]
     (place / "what.txt").write_text("\n".join(told) + "\n", encoding="utf-8", errors="replace")
+
+
+def read_case(place: Path, number: int, verbs: Iterable[DrawableVerb]) -> FuzzCase | None:
+    """A case as :func:`write_case` kept it; none where it is gone, or the verb is."""
+    try:
+        drawn = json.loads((place / _CASE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    verb = next((v for v in verbs if v.name == drawn["verb"]), None)
+    if verb is None:
+        return None
+    home = place / "files"
+    files = {
+        str(path.relative_to(home)): path.read_bytes()
+        for path in sorted(home.rglob("*"))
+        if path.is_file()
+    }
+    # Nothing is known of how the files were before, so none is put back to make it smaller.
+    return FuzzCase(number, verb, tuple(drawn["arguments"]), files, (), {})

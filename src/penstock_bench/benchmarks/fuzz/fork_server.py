@@ -239,7 +239,7 @@ def serve(arguments: list[str]) -> None:
     from penstock.engines.spark.session import spark_session
 
     few = {"spark.sql.shuffle.partitions": "2"}
-    with spark_session("local[2]", driver_memory="1g", config=few, short=True):
+    with spark_session("local[2]", driver_memory="1g", config=few):
         _serve(_run_inside)
 
 

@@ -43,6 +43,7 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]")
 _READ_FORMATS = frozenset(f"penstock/{name}" for name in (*FORMATS, "simulation"))
 #: Where a file of ours says what it is.
 _HEAD_BYTES = 60
+_TEXTS = frozenset({".csv", ".md", ".svg", ".tex", ".html"})
 #: Of a bare number in CSV, Markdown or text that is none.
 _NO_NUMBER = re.compile(rb"(?<![\w.\"'-])-?(nan|inf|NaN|Infinity)(?![\w.\"'=])")
 
@@ -120,7 +121,7 @@ def _files(case: FuzzCase, outcome: CommandOutcome, place: Path) -> Iterator[Fau
             yield from faults
         elif path.suffix == ".json" and not case.verb.starts_spark and path.is_file():
             yield from _json_faults(path.read_bytes(), name, makes_plans=_makes_plans(case))
-        elif path.suffix in (".csv", ".md", ".svg") and path.is_file():
+        elif path.suffix in _TEXTS and path.is_file():
             text = path.read_bytes()
             if found := _NO_NUMBER.search(text):
                 yield Fault(f"not a number in {path.suffix}", _around(text, found.start()))

@@ -14,12 +14,15 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
 
 import numpy as np
 
 from penstock.errors import PenstockError
+from penstock_bench.benchmarks.fuzz.ledger import Slice
+from penstock_bench.benchmarks.fuzz.slices import ledger_of, look_at_all, slices_by_commit
 from penstock_bench.benchmarks.long_runs import say
 from penstock_bench.benchmarks.pipeline import (
     deliver,
@@ -28,6 +31,7 @@ from penstock_bench.benchmarks.pipeline import (
     small_recording,
 )
 from penstock_bench.benchmarks.process_tree import kill_tree
+from penstock_bench.benchmarks.suite import FigureTable
 from penstock_bench.synthetic import write_json_lines
 
 _STARTS_WITHIN_S = 180.0
@@ -92,13 +96,48 @@ class _Running:
 # -- profile --follow ------------------------------------------------------------------------------
 
 
-def killed_pipeline(kills: int, seed: int, repeats: int = 1) -> Iterator[float]:
-    """Rows by which the tables of a follower killed so often differ from an undisturbed one's.
+#: Kills of one store, after which it is held against an undisturbed one.
+_KILLS_PER_STORE = 10
+
+
+@lru_cache(maxsize=2)
+def _killed_stores(kills: int, seed: int, hours: float | None, is_kept: bool) -> list[Slice]:
+    """Stores with ten kills each.
 
     A file arrives before every start; the kill hits a random moment of the start or of the work on
     that file, from the first look to a little after the tables are whole.
     """
-    yield from _differences(kills, kills, seed, repeats, _strike_anywhere, _FOLLOWS)
+
+    def look(begin: int, number: int) -> int:
+        rng = np.random.default_rng([seed, begin])
+        return _store_differs(number, number, seed + begin, rng, _strike_anywhere, _FOLLOWS)
+
+    ledger = ledger_of(seed, is_kept=is_kept)
+    return look_at_all(ledger, "kills", range(kills), _KILLS_PER_STORE, look, hours)
+
+
+def kills_by_commit(
+    kills: int, seed: int, hours: float | None = None, is_kept: bool = False
+) -> FigureTable:
+    """How many kills there were, and at which commits."""
+    found = _killed_stores(kills, seed, hours, is_kept)
+    return slices_by_commit(f"Kills of a following pipeline, seed {seed}; rows that differ", found)
+
+
+def kills_done(
+    kills: int, seed: int, hours: float | None = None, is_kept: bool = False, repeats: int = 1
+) -> Iterator[float]:
+    """How many kills of a following pipeline there were."""
+    for _ in range(repeats):
+        yield float(sum(one.size for one in _killed_stores(kills, seed, hours, is_kept)))
+
+
+def killed_pipeline(
+    kills: int, seed: int, hours: float | None = None, is_kept: bool = False, repeats: int = 1
+) -> Iterator[float]:
+    """Rows by which the tables of killed followers differ from those of undisturbed ones."""
+    for _ in range(repeats):
+        yield float(sum(one.faults for one in _killed_stores(kills, seed, hours, is_kept)))
 
 
 def killed_in_batches(kills: int, seed: int, repeats: int = 1) -> Iterator[float]:
@@ -107,7 +146,9 @@ def killed_in_batches(kills: int, seed: int, repeats: int = 1) -> Iterator[float
     That is between its first word and its last; one that came too late is made up for, and the next
     ones come sooner.
     """
-    yield from _differences(kills, 2 * kills + 2, seed, repeats, _strike_within, _IS_BEGUN)
+    for repeat in range(repeats):
+        rng = np.random.default_rng([seed, repeat])
+        yield float(_store_differs(kills, 2 * kills + 2, seed, rng, _strike_within, _IS_BEGUN))
 
 
 #: Kills a follower that has just been started, within about so many seconds of work; whether it
@@ -137,14 +178,11 @@ def _strike_within(running: _Running, work_s: float, rng: np.random.Generator) -
     return _IS_DONE not in running.said.rpartition(_IS_BEGUN)[2]
 
 
-def _differences(
-    kills: int, most: int, seed: int, repeats: int, strike: _Strike, since: str
-) -> Iterator[float]:
-    for repeat in range(repeats):
-        rng = np.random.default_rng([seed, repeat])
-        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as place:
-            folder = Path(place)
-            yield float(_pipeline_after_kills(folder, kills, most, seed, rng, strike, since))
+def _store_differs(
+    kills: int, most: int, seed: int, rng: np.random.Generator, strike: _Strike, since: str
+) -> int:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as place:
+        return _pipeline_after_kills(Path(place), kills, most, seed, rng, strike, since)
 
 
 def _pipeline_after_kills(

@@ -10,16 +10,18 @@ from penstock_bench.benchmarks.fuzz.drawing import FuzzCase, written
 #: Says whether a case still fails in the same way.
 StillFails = Callable[[FuzzCase], bool]
 _MOST_RUNS = 60
+#: Of CPU, as the failing command took it: what is slow is made less small.
+_MOST_S = 60.0
 
 
-def minimise(case: FuzzCase, still_fails: StillFails) -> FuzzCase:
-    """The smallest case found in a few dozen runs."""
-    runs = 0
+def minimise(case: FuzzCase, still_fails: StillFails, seconds: float = 0.0) -> FuzzCase:
+    """The smallest case found in a few dozen runs of so many seconds."""
+    runs, most = 0, min(_MOST_RUNS, int(_MOST_S / max(seconds, 1e-3)))
 
     def fails(smaller: FuzzCase) -> bool:
         nonlocal runs
         runs += 1
-        return runs <= _MOST_RUNS and still_fails(smaller)
+        return runs <= most and still_fails(smaller)
 
     for step in (_fewer_damaged, _fewer_arguments, _fewer_files):
         case = _smallest(case, step, fails)

@@ -28,6 +28,8 @@ _TEXTS: tuple[str, ...] = (
     *("1", "true", "null", "nan", "[bold]", ":smile:", "<script>", "'", '"', "a,b", "a=b", "-o"),
     *("__proto__", "default", "spout", "all", "fields", "M1", "🙂" * 50),
 )
+#: What another value of is refused at once.
+_HEAD = ("format", "version")
 _OTHER_TYPES: tuple[Any, ...] = (
     *(None, True, 0, 1.5, "", "word", [], {}, [[]], [None], {"": 1}, {"a": {}}, [1, "a", {}]),
 )
@@ -241,17 +243,20 @@ MILD: tuple[tuple[int, Mutation], ...] = (
 
 
 def mutate_document(rng: Random, document: Any, *, mild: bool = False) -> Any:
-    """A copy with one to five changes, mostly few."""
+    """A copy with one to five changes, mostly few; mild ones leave what it says it is."""
     made = deepcopy(document)
     ways = MILD if mild else STRUCTURAL
     weights = [weight for weight, _ in ways]
-    for _ in range(rng.choice([1, 1, 1, 2, 3, 5])):
+    head = {}
+    if mild and isinstance(made, dict):
+        head = {name: made.pop(name) for name in _HEAD if name in made}
+    for _ in range(rng.choice([1, 1, 1, 2] if mild else [1, 1, 1, 2, 3, 5])):
         _, mutation = rng.choices(ways, weights)[0]
         try:
             mutation(rng, made)
         except (TypeError, OverflowError, RecursionError, ValueError):
             continue  # what an earlier change has left cannot be changed in this way
-    return made
+    return {**head, **made} if head else made
 
 
 # -- bytes -----------------------------------------------------------------------------------------

@@ -20,6 +20,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from penstock import app
+from penstock.app.journal import Journal
+from penstock.control.decision import Decision, DecisionKind, Refusal
+from penstock.control.detectors.detector import Detection
+from penstock.control.observation import Observation
 from penstock.errors import PenstockError
 from penstock.evaluate.capacity import capacity
 from penstock.files.receipt_file import ReceiptFile
@@ -124,6 +128,7 @@ def _files_of(problem: Problem, rng: Random) -> Files:
         "history/receipts/kept.json": File("receipt", _receipt(plans[0])),
         "watch.yaml": File("watch", deepcopy(_WATCH)),
         "load.csv": File("load", data=_load()),
+        "journal.sqlite": File("journal", data=journal_of(plans[0], plans[1])),
     }
     return found | _of_storm() | _telemetry(plans[0]) | _store(problem)
 
@@ -249,6 +254,33 @@ def _load() -> bytes:
     rates = (10, 12, 15, 20, 30, 25, 20, 18, 15, 12, 11, 10) * 2
     lines = [f"2026-01-01 {n // 12:02d}:{5 * n % 60:02d}:00,{r}" for n, r in enumerate(rates)]
     return "\n".join(["time,events_per_5min", *lines, ""]).encode()
+
+
+def journal_of(first: Plan, second: Plan) -> bytes:
+    """A loop's journal: calm turns, one that changes the plan and detects something, calm again."""
+    problem, machines = first.problem, len(first.problem.cluster.machines)
+    rates = tuple([10.0] * len(problem.topologies))
+    journal = Journal(problem)
+    for turn in range(6):
+        time_s, is_change = EPOCH_S + 10.0 * turn, turn == 3
+        decision = Decision(time_s, DecisionKind.NOTHING, "nothing to do")
+        if is_change:
+            decision = Decision(
+                time_s, DecisionKind.PLACEMENT, "carries too little", (("offered", 10.0),),
+                second.placement, 9.0, 12.0, -0.1, 0.2, 1, 2, 3, 10.0, 0.01,
+                (Refusal("more machines", "cool_down_s", "too soon"),),
+            )  # fmt: skip
+        seen = Observation(
+            time_s, rates, rates, tuple([0.0] * len(rates)), tuple([0.1] * len(rates)),
+            (second if turn > 3 else first).placement, np.ones(machines, dtype=np.bool_),
+            np.full(machines, 0.5), stream_per_s=np.full(len(problem.streams), 4.0),
+        )  # fmt: skip
+        lost = Detection(time_s, "lost machine", problem.cluster.machines[0].name, 1.0, "is gone")
+        journal.turn(seen, decision, (lost,) if is_change else ())
+    try:
+        return journal.content()
+    finally:
+        journal.close()
 
 
 def _store(problem: Problem) -> Files:

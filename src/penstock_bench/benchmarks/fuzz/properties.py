@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from random import Random
 
 from penstock import app
@@ -10,14 +11,17 @@ from penstock.errors import PenstockError
 from penstock.model.problem import Problem
 from penstock.schedulers import SCHEDULERS
 from penstock.schedulers.base import Budget
+from penstock_bench.benchmarks.fuzz.ledger import Slice
+from penstock_bench.benchmarks.fuzz.slices import ledger_of, look_at_all, slices_by_commit
 from penstock_bench.benchmarks.long_runs import say
+from penstock_bench.benchmarks.suite import FigureTable
 from penstock_bench.contract.plan_check import plan_faults
 from penstock_bench.contract.random_losses import contingency_faults
 from penstock_bench.contract.random_problems import FEATURES, Dice, random_problem
 
 _ROUNDS = 100
-#: Problems between two words on how far it is.
-_AT_ONCE = 1000
+#: Problems after which it is written down how far it is.
+_AT_ONCE = 500
 
 
 def a_problem(seed: int, number: int) -> Problem:
@@ -46,23 +50,43 @@ def wrong_plans(problems: int, seed: int) -> Iterator[str]:
             yield from (f"{where}: {fault}" for fault in plan_faults(planned.plan))
 
 
-def wrong_contingencies(problems: int, seed: int) -> Iterator[str]:
-    """What contingencies promise and their moves, carried out one by one, do not give."""
-    first = seed * problems  # no problem under two seeds
-    for begin in range(first, first + problems, _AT_ONCE):
-        number = min(_AT_ONCE, first + problems - begin)
-        yield from contingency_faults(number, seed=begin)
-        say(f"contingencies of {begin + number - first:,} of {problems:,} problems looked at")
-
-
 def plan_faults_found(problems: int, seed: int, repeats: int = 1) -> Iterator[float]:
     """Wrong plans of random problems; each is told as it is found."""
     yield from (_told(wrong_plans(problems, seed)) for _ in range(repeats))
 
 
-def contingency_faults_found(problems: int, seed: int, repeats: int = 1) -> Iterator[float]:
-    """Wrong contingencies of random plans; each is told as it is found."""
-    yield from (_told(wrong_contingencies(problems, seed)) for _ in range(repeats))
+@lru_cache(maxsize=2)
+def _contingencies(problems: int, seed: int, hours: float | None, is_kept: bool) -> list[Slice]:
+    def look(begin: int, number: int) -> int:
+        return int(_told(iter(contingency_faults(number, seed=begin))))
+
+    ledger = ledger_of(seed, is_kept=is_kept)
+    numbers = range(seed * problems, (seed + 1) * problems)  # no problem under two seeds
+    return look_at_all(ledger, "contingencies", numbers, _AT_ONCE, look, hours)
+
+
+def contingencies_by_commit(
+    problems: int, seed: int, hours: float | None = None, is_kept: bool = False
+) -> FigureTable:
+    """Of how many random problems the contingencies were looked at, and at which commits."""
+    found = _contingencies(problems, seed, hours, is_kept)
+    return slices_by_commit(f"Problems whose contingencies were looked at, seed {seed}", found)
+
+
+def contingencies_done(
+    problems: int, seed: int, hours: float | None = None, is_kept: bool = False, repeats: int = 1
+) -> Iterator[float]:
+    """Of how many random problems the contingencies were looked at."""
+    for _ in range(repeats):
+        yield float(sum(one.size for one in _contingencies(problems, seed, hours, is_kept)))
+
+
+def contingency_faults_found(
+    problems: int, seed: int, hours: float | None = None, is_kept: bool = False, repeats: int = 1
+) -> Iterator[float]:
+    """What contingencies promise and their moves, carried out one by one, do not give."""
+    for _ in range(repeats):
+        yield float(sum(one.faults for one in _contingencies(problems, seed, hours, is_kept)))
 
 
 def _told(faults: Iterator[str]) -> float:

@@ -46,6 +46,7 @@ _KINDS: dict[str, tuple[str, ...]] = {
     "source": ("telemetry folder", "columns folder", "storm-log", "storm-registry", "rest folder"),
     "telemetry": ("telemetry folder", "columns folder"),
     "rules": ("watch",),
+    "journal": ("journal",),
 }
 #: Of one verb, where others mean something else by the name.
 _KINDS_OF: dict[tuple[str, str], tuple[str, ...]] = {
@@ -170,7 +171,8 @@ def value(
     if parameter.choices:
         return rng.choice([*parameter.choices, *([] if care is Care.MUCH else ["x"])])
     if name in _FRACTIONS and care is not Care.NONE:
-        return rng.choice(["0", "0.2", "10%", "0.9", "1"])
+        # A bare 1 may mean 1 % as well, and is refused.
+        return rng.choice(["0", "0.2", "10%", "0.9", *(["1"] if care is Care.SOME else [])])
     if parameter.type in ("int", "float"):
         return _number(rng, parameter, care)
     if name == "files":

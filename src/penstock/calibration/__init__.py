@@ -1,0 +1,1 @@
+"""Measuring what machines and components cost, on purpose."""
