@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
-from penstock.app.proposals import Proposal, Status
+from penstock.app.proposals import ChangeProposal, Status
 from penstock.control.decision import DecisionKind
 from penstock.control.policies import registry
 from penstock.control.rehearsal import RehearsalSetting, rehearse
@@ -34,7 +34,7 @@ class PolicyRun:
     policy: str
     log: LiveLog
     #: Changes that it made, and when in the run.
-    changes: tuple[tuple[float, Proposal], ...] = ()
+    changes: tuple[tuple[float, ChangeProposal], ...] = ()
     #: Results that are missing or wrong.
     wrong: int = 0
     lost_machine: str = ""
@@ -59,7 +59,9 @@ class PolicyRun:
         )
 
 
-def changes_of(proposals: Sequence[Proposal], began_s: float) -> tuple[tuple[float, Proposal], ...]:
+def changes_of(
+    proposals: Sequence[ChangeProposal], began_s: float
+) -> tuple[tuple[float, ChangeProposal], ...]:
     """Those that were made, with the time in the run."""
     made = (p for p in proposals if p.status is Status.APPLIED)
     return tuple((p.time_s - began_s, p) for p in made)

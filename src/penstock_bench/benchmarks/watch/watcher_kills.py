@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from penstock.app.histories import history
-from penstock.app.proposals import Proposal, Status
+from penstock.app.proposals import ChangeProposal, Status
 from penstock.change.guard import differences
 from penstock.change.history import APPLIED, Receipt
 from penstock.engines.lab.cpu_keepalive import cpu_keepalive
@@ -113,7 +113,7 @@ class _Rounds:
         return KillOutcome(phase, tuple(wrong))
 
     def _mended(
-        self, at_kill: list[Proposal], before: Deployed, known: Collection[str]
+        self, at_kill: list[ChangeProposal], before: Deployed, known: Collection[str]
     ) -> list[str]:
         """What is wrong once another watcher has looked after what the first one left.
 

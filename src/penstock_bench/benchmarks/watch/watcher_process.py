@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from penstock.app.proposals import Proposal, proposal_book
+from penstock.app.proposals import ChangeProposal, proposal_book
 from penstock.app.rehearsal import watch_text
 from penstock.errors import PenstockError
 from penstock.files.store import save
@@ -62,7 +62,7 @@ class WatcherSetup:
             "--history", str(self.history), *(["--weighted"] if self.weighted else []),
         ]  # fmt: skip
 
-    def proposals(self) -> list[Proposal]:
+    def proposals(self) -> list[ChangeProposal]:
         """All that it decided to do so far, the oldest first."""
         if not self.journal.is_file():
             return []

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from penstock.app.proposals import Proposal, Status
+from penstock.app.proposals import ChangeProposal, Status
 from penstock.change.history import APPLIED
 from penstock.errors import PenstockError
 from penstock.files.document import read_document
@@ -74,7 +74,7 @@ def test_a_stretch_that_nobody_looked_at_is_an_error():
 
 
 def proposal(at, kind="wake", status=Status.APPLIED):
-    return Proposal(f"p{at}", 1000.0 + at, kind, "", 1, 2, 1.0, 2.0, 1.0, status, 1000.0 + at)
+    return ChangeProposal(f"p{at}", 1000.0 + at, kind, "", 1, 2, 1.0, 2.0, 1.0, status, 1000.0 + at)
 
 
 def test_changes_are_counted_by_step_and_those_after_the_loss_apart():
