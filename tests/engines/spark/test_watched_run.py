@@ -140,6 +140,14 @@ def test_a_plan_that_the_run_refuses_leaves_the_very_file_from_before(watched):
     assert session.reading().shares["t", "a"] == (0.75, 0.25)
 
 
+def test_how_long_a_change_stopped_the_stream_is_what_the_run_says(watched):
+    run, session = watched(ONE)
+    assert session.reading().paused_s != session.reading().paused_s
+    run.status = replace(run.status, paused_s=2.5)
+    run.did(BatchStatus(0, 1000.0, 5.0, 1))
+    assert session.reading().paused_s == 2.5
+
+
 def test_a_run_that_has_ended_is_away_and_one_that_never_was_is_an_error(watched):
     run, session = watched(ONE)
     run.status = replace(run.status, started="another boot")

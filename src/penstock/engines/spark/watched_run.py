@@ -74,6 +74,7 @@ class SparkRunSession:
                 (status.topology, name): tuple(share for _, _, share in instances)
                 for name, instances in status.places.items()
             },
+            paused_s=nan if status.paused_s is None else status.paused_s,
             telemetry_age_s=max(0.0, now - batches[-1].ended_s) if batches else nan,
         )
 
