@@ -99,6 +99,14 @@ def test_a_reading_is_of_the_newest_batches(watched):
     assert reading.telemetry_age_s == 0.0
 
 
+def test_while_the_run_has_not_noticed_that_a_machine_is_gone_nothing_is_settled(watched):
+    run, session = watched(ONE)
+    run.did(BatchStatus(0, 1050.0, 5.0, 100))
+    assert session.reading().topologies["t"].unsettled == ""
+    run.workers = ["M1-2"]
+    assert session.reading().topologies["t"].unsettled == "the run goes on without M1-1 soon"
+
+
 def test_rows_wait_where_more_came_than_one_batch_takes(watched):
     run, session = watched(ONE)
     run.did(BatchStatus(0, 1050.0, 5.0, 100, 400.0, 300.0, 5.0))

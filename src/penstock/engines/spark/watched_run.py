@@ -66,7 +66,7 @@ class SparkRunSession:
         return Reading(
             time_s=now,
             snapshot=snapshot,
-            topologies={status.topology: _topology(status, batches)},
+            topologies={status.topology: _topology(status, batches, _under_way(snapshot, status))},
             machine_points={m: points[m] for m in snapshot.cluster.machine_index if m in points},
             instances=_instances(lines, batches, deployed),
             stream_per_s=_streams(lines, batches, status.topology),
@@ -223,9 +223,16 @@ def _newest(batches: tuple[BatchStatus, ...], window_s: float) -> list[BatchStat
     return [b for b in batches if b.ended_s > last - window_s]
 
 
-def _topology(status: RunStatus, batches: list[BatchStatus]) -> TopologyReading:
+def _under_way(snapshot: Snapshot, status: RunStatus) -> str:
+    """What the run is at, or has to notice yet: the master knows sooner that a worker is gone."""
+    used = {machine for places in status.places.values() for machine, _, _ in places}
+    gone = sorted(used - {*snapshot.cluster.machine_index})
+    return status.doing or (f"the run goes on without {', '.join(gone)} soon" if gone else "")
+
+
+def _topology(status: RunStatus, batches: list[BatchStatus], doing: str) -> TopologyReading:
     if not batches:
-        return TopologyReading(unsettled=status.doing or "no batch has ended yet")
+        return TopologyReading(unsettled=doing or "no batch has ended yet")
     seconds = sum(b.seconds for b in batches)
     late = [b.latency_s if b.latency_s is not None else b.seconds for b in batches]
     return TopologyReading(
@@ -233,7 +240,7 @@ def _topology(status: RunStatus, batches: list[BatchStatus]) -> TopologyReading:
         processed_per_s=sum(b.rows for b in batches) / seconds if seconds else nan,
         backlog=_waiting(batches[-1]),
         latency_s=max(late),
-        unsettled=status.doing,
+        unsettled=doing,
     )
 
 
