@@ -8,6 +8,8 @@ suffices. Costs: a placement per machine tried.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from penstock.model.arrays import BoolVector
@@ -26,6 +28,13 @@ def planner_for(problem: Problem, scheduler: str) -> CapacityPlanner:
     """The planner of an engine whose plans a scheduler makes."""
     kind = StagePlanner if scheduler == ProportionalScheduler.name else CapacityPlanner
     return kind(problem)
+
+
+def spread_over(problem: Problem, machines: Sequence[int]) -> Placement | None:
+    """Everything on each of these machines, by its speed; ``None`` where there is no room."""
+    part = Restricted.to(problem, machines)
+    placement = _SCHEDULER.solve(part.problem, Budget(), np.random.default_rng(0)).placement
+    return None if placement is None else part.back(placement)
 
 
 class StagePlanner(CapacityPlanner):
@@ -80,7 +89,4 @@ class StagePlanner(CapacityPlanner):
         return sorted(machines, key=lambda m: (-worth(m), m))
 
     def _on(self, machines: list[int]) -> Placement | None:
-        """Everything on these machines, by their speed."""
-        part = Restricted.to(self.problem, machines)
-        placement = _SCHEDULER.solve(part.problem, Budget(), np.random.default_rng(0)).placement
-        return None if placement is None else part.back(placement)
+        return spread_over(self.problem, machines)

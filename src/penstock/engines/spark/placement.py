@@ -176,9 +176,18 @@ class Places:
         one.mapInArrow(_as_it_is, one.schema, profile=profile).collect()
 
 
-def _nobody_at(places: Sequence[str]) -> InputError:
+class NobodyThere(InputError):
+    """No worker has room for executors at some places."""
+
+    def __init__(self, places: Sequence[str], *findings: Finding) -> None:
+        self.places = sorted(places)
+        super().__init__(*findings)
+
+
+def _nobody_at(places: Sequence[str]) -> NobodyThere:
     needed = 2 * EXECUTOR_MB + 800
-    return InputError(
+    return NobodyThere(
+        places,
         *(
             Finding(
                 f"no worker has room for instances on {place}: the settings of a worker there must "
@@ -186,7 +195,7 @@ def _nobody_at(places: Sequence[str]) -> InputError:
                 f"{1 + MORE_CORES} cores or more and {needed} MB free (docs/spark.md)"
             )
             for place in places
-        )
+        ),
     )
 
 

@@ -22,7 +22,13 @@ from penstock.engines.lab.process_identity import ProcessIdentity
 from penstock.engines.spark.code import Code
 from penstock.engines.spark.deployment import Deployment, PlaceBy
 from penstock.engines.spark.losses import part_left, without_machines
-from penstock.engines.spark.placement import Places, reader_of, require_placeable, settings
+from penstock.engines.spark.placement import (
+    NobodyThere,
+    Places,
+    reader_of,
+    require_placeable,
+    settings,
+)
 from penstock.engines.spark.run_status import BatchStatus, RunStatus, write_status
 from penstock.engines.spark.runner import LOST_AFTER_S, PlaceLost, Runner
 from penstock.engines.spark.session import say_ui_address, spark_session
@@ -248,7 +254,14 @@ class PlannedRun:
         with spark_session(self.master, config=config, log_file=self.log_file) as spark:
             say_ui_address(spark, self.say)
             places = Places(spark, reader_of(deployment))
-            places.adopt(deployment)
+            try:
+                places.adopt(deployment)
+            except NobodyThere as nobody:
+                if not self.in_force.lost:
+                    raise
+                # After one loss another one is likelier than a mistake.
+                self.in_force.lose(nobody.places)
+                return self._without_lost
             self.in_force.begin_anew()
             self._must_move = False
             self._tell("")
@@ -262,8 +275,12 @@ class PlannedRun:
                 runner.run(lambda: self._must_move or stop())
             except PlaceLost as lost:
                 self.in_force.lose(lost.places)
-                return f"it goes on without {', '.join(sorted(self.in_force.lost))}"
+                return self._without_lost
         return "another machine is to read the input" if self._must_move else ""
+
+    @property
+    def _without_lost(self) -> str:
+        return f"it goes on without {', '.join(sorted(self.in_force.lost))}"
 
     def _deployment(self, places: Places) -> Deployment:
         changed = self.in_force.look(places)
