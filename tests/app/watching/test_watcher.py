@@ -11,6 +11,7 @@ from dataclasses import replace
 import pytest
 from tests.app.watching.toy_watch import BEGAN_S, PROFILE, ToyWatch
 
+from penstock.app.journal import Journal
 from penstock.app.journal_reader import journal_rows
 from penstock.app.proposals import (
     NotWaitingError,
@@ -267,3 +268,15 @@ def test_a_journal_of_the_version_before_is_brought_up_to_date(toy):
     assert [row["proposal"] for row in journal_rows(toy.journal)] == [None]  # read as it is
     with proposal_book(toy.journal) as book:
         assert book.since(0.0) == []
+
+
+def test_a_turn_that_cannot_be_written_down_does_nothing_and_the_next_one_does(toy, monkeypatch):
+    full = sqlite3.OperationalError("database or disk is full")
+    with toy.watcher() as watcher:
+        with monkeypatch.context() as patch:
+            patch.setattr(Journal, "turn", lambda *_, **__: (_ for _ in ()).throw(full))
+            toy.turns(watcher, 3)
+            assert toy.machines == {"a"}
+        assert toy.told("failed") == ["this turn failed: database or disk is full"]
+        toy.turns(watcher)
+        assert toy.machines == {"a", "b"}
