@@ -172,7 +172,15 @@ def test_changes_count_after_a_restart(toy):
     with toy.watcher() as watcher:
         toy.turns(watcher)
         (change,) = watcher.state.changes
+        judged = watcher.state.open_change
     assert (change.time_s, change.machines) == (BEGAN_S, 2)
+    # It is still to be judged, and what ran before is known: both components on the first machine.
+    assert judged.record == change
+    assert judged.before.machine.tolist() == [0, 0]
+    toy.now_s = BEGAN_S + 180.0  # the time to judge it has passed while nobody looked
+    with toy.watcher() as watcher:
+        toy.turns(watcher)
+        assert watcher.state.open_change is None
 
 
 def test_new_costs_are_taken_over_when_they_differ_for_sure(toy):
