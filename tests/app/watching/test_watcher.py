@@ -11,6 +11,7 @@ from dataclasses import replace
 import pytest
 from tests.app.watching.toy_watch import BEGAN_S, PROFILE, ToyWatch
 
+from penstock.app.journal import Journal
 from penstock.app.journal_reader import journal_rows
 from penstock.app.proposals import (
     NotWaitingError,
@@ -171,7 +172,15 @@ def test_changes_count_after_a_restart(toy):
     with toy.watcher() as watcher:
         toy.turns(watcher)
         (change,) = watcher.state.changes
+        judged = watcher.state.open_change
     assert (change.time_s, change.machines) == (BEGAN_S, 2)
+    # It is still to be judged, and what ran before is known: both components on the first machine.
+    assert judged.record == change
+    assert judged.before.machine.tolist() == [0, 0]
+    toy.now_s = BEGAN_S + 180.0  # the time to judge it has passed while nobody looked
+    with toy.watcher() as watcher:
+        toy.turns(watcher)
+        assert watcher.state.open_change is None
 
 
 def test_new_costs_are_taken_over_when_they_differ_for_sure(toy):
@@ -267,3 +276,15 @@ def test_a_journal_of_the_version_before_is_brought_up_to_date(toy):
     assert [row["proposal"] for row in journal_rows(toy.journal)] == [None]  # read as it is
     with proposal_book(toy.journal) as book:
         assert book.since(0.0) == []
+
+
+def test_a_turn_that_cannot_be_written_down_does_nothing_and_the_next_one_does(toy, monkeypatch):
+    full = sqlite3.OperationalError("database or disk is full")
+    with toy.watcher() as watcher:
+        with monkeypatch.context() as patch:
+            patch.setattr(Journal, "turn", lambda *_, **__: (_ for _ in ()).throw(full))
+            toy.turns(watcher, 3)
+            assert toy.machines == {"a"}
+        assert toy.told("failed") == ["this turn failed: database or disk is full"]
+        toy.turns(watcher)
+        assert toy.machines == {"a", "b"}

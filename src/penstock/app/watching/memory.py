@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from penstock.app.journal import Journal, power_of
 from penstock.app.journal_reader import read_journal
-from penstock.app.proposals import Status
+from penstock.app.proposals import ChangeProposal, Status
 from penstock.app.watching.plans import record_of
 from penstock.app.watching.system import WatchedSystem
-from penstock.control.loop import LoopState, begin
+from penstock.control.journal import JournalEntry
+from penstock.control.loop import LoopState, OpenChange, begin
 from penstock.control.policy import Policy
 from penstock.control.provenance import provenance
 from penstock.control.recall import recalled
@@ -31,12 +33,27 @@ def state_from(
     entries = read_journal(path, problem)
     past = provenance(entries, power_of(problem)) if entries else None
     state = begin(problem, planner, policy, rules, past)
-    changes = [
-        record_of(proposal, proposal.status_s)
+    proposals = [
+        proposal
         for proposal in journal.proposals.since(now_s - _CHANGES_S)
         if proposal.status in _DONE and proposal.kind != "shares"
     ]
-    return recalled(state, entries, changes, policy)
+    changes = [record_of(proposal, proposal.status_s) for proposal in proposals]
+    state = recalled(state, entries, changes, policy)
+    if not proposals or proposals[-1].status is not Status.APPLIED:
+        return state
+    return _to_be_judged(state, proposals[-1], entries, now_s)
+
+
+def _to_be_judged(
+    state: LoopState, newest: ChangeProposal, entries: Sequence[JournalEntry], now_s: float
+) -> LoopState:
+    """The newest change, if the time to judge it is still to come."""
+    record = state.changes[-1]
+    before = [entry.placement for entry in entries if entry.begin_s == newest.time_s]
+    if not before or now_s - record.time_s >= state.rules.judge_after_s:
+        return state
+    return replace(state, open_change=OpenChange(record, before[0]))
 
 
 def with_costs(state: LoopState, before: WatchedSystem, system: WatchedSystem) -> LoopState | None:

@@ -6,6 +6,7 @@ What is in memory can be worked out again from there (:mod:`penstock.app.watchin
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -41,7 +42,7 @@ from penstock.engines import registry as engines
 from penstock.engines.base import Ability, Engine, Say, WatchOrder, WatchSession
 from penstock.engines.publisher import EngineAway
 from penstock.engines.reading import Reading
-from penstock.errors import InputError
+from penstock.errors import InputError, PenstockError
 from penstock.planning.capacity_plans import CapacityPlanner
 from penstock.planning.stage_plans import planner_for
 from penstock.planning.task_limits import task_limit
@@ -72,7 +73,9 @@ class Watcher:
     _refused: frozenset[tuple[str, str]] = frozenset()
     #: How long the last change stopped the topology, once that is known.
     _paused_s: float = nan
+    #: Why nothing can be seen, and what went wrong in the last turn.
     _blind: str = ""
+    _trouble: str = ""
 
     def __post_init__(self) -> None:
         setting = self.options.watch
@@ -114,7 +117,13 @@ class Watcher:
             self._blind = ""
         self._seen = seen
         assert self.journal is not None  # it was opened with what is watched
-        self._decide(WatchMoment(self.system, reading, seen, self.journal))
+        try:
+            self._decide(WatchMoment(self.system, reading, seen, self.journal))
+        except (PenstockError, OSError, sqlite3.Error) as error:
+            # Nothing is done that is not in the journal first; the next turn tries again.
+            self._failed(str(error))
+        else:
+            self._trouble = ""
 
     def _read(self) -> Reading | None:
         """What is seen, and what is watched brought up to date."""
@@ -211,6 +220,12 @@ class Watcher:
             if event.kind is EventKind.HELP or key not in self._refused:
                 self._tell(event)
         self._refused = now
+
+    def _failed(self, why: str) -> None:
+        """Told once, however many turns it lasts."""
+        if why != self._trouble:
+            self._trouble = why
+            self._event(EventKind.FAILED, f"this turn failed: {why}")
 
     def _event(self, kind: EventKind, text: str) -> None:
         self._tell(WatchEvent(self.clock(), kind, text))
