@@ -34,15 +34,18 @@ def locked(path: Path, holder: str) -> Iterator[None]:
         os.close(handle)
 
 
-def open_lock(path: Path, mode: int = 0o600) -> int:
-    """The file, made if it is not there.
+def open_lock(path: Path, mode: int = 0o644) -> int:
+    """The file, made if it is not there; one of another user's is held by reading it.
 
     Not inherited: Java may outlive us for a moment. No link is followed: in a folder that others
     may write to, it would choose the file that gets our number.
     """
+    flags = os.O_CLOEXEC | os.O_NOFOLLOW
     try:
-        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-        return os.open(path, flags, mode)
+        try:
+            return os.open(path, os.O_RDWR | os.O_CREAT | flags, mode)
+        except PermissionError:
+            return os.open(path, os.O_RDONLY | flags)
     except OSError as error:
         # Unlike Path's it takes every name there is.
         is_link = os.path.islink(path)  # noqa: PTH114

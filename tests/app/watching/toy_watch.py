@@ -11,7 +11,8 @@ from tests.engines.toy_engine import ToyEngine, toy_cluster
 
 from penstock.app.watching.events import WatchEvent
 from penstock.app.watching.options import Act, WatchOptions
-from penstock.app.watching.watcher import Watcher, watching
+from penstock.app.watching.watch import watching
+from penstock.app.watching.watcher import Watcher
 from penstock.files.store import dumps
 from penstock.model.profile import Cost, Profile
 from penstock.model.watch_rules import WatchRules, WatchSetting

@@ -7,7 +7,7 @@ from tests.engines.spark.fake_run import FakeRun
 
 from penstock import app
 from penstock.app.watching.options import Act, WatchOptions
-from penstock.app.watching.watcher import watching
+from penstock.app.watching.watch import watching
 from penstock.engines.spark import watched_run
 from penstock.engines.spark.engine import SparkEngine
 from penstock.engines.spark.run_status import BatchStatus

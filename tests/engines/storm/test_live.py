@@ -11,7 +11,7 @@ from tests.engines.listeners import listeners, open_to_others, secret_on_a_comma
 from tests.engines.storm.storm_lab import LARGE, MACHINES, SMALL, storm_lab, until
 
 from penstock.app.watching.options import Act, WatchOptions
-from penstock.app.watching.watcher import watching
+from penstock.app.watching.watch import watching
 from penstock.cli.main import main
 from penstock.engines.storm.bridge import BridgeError, open_bridge
 from penstock.engines.storm.engine import StormEngine

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from math import inf, isfinite, isnan, nan
-from typing import Any
 
 from penstock.engines.reading import (
     InstanceName,
@@ -19,66 +17,21 @@ from penstock.engines.reading import (
     StreamName,
     TopologyReading,
 )
+from penstock.engines.storm.executor_lines import (
+    ExecutorLines,
+    inputs_of,
+    number_of,
+    weighted,
+)
 from penstock.engines.storm.records import ClusterRecord, ExecutorRecord, TopologyRecord
 from penstock.model.snapshot import Snapshot
 from penstock.telemetry.newest_lines import Line
-from penstock.telemetry.storm.names import SYSTEM
 
 #: A spout that may emit nearly always has all that arrives.
 _HARDLY_HELD_BACK = 0.02
 #: What a spout would emit if nothing held it back is not guessed at beyond this.
 _MOST_TIMES = 4.0
 _ACTIVE = "ACTIVE"
-
-
-@dataclass(frozen=True)
-class _Instance:
-    """An executor, and its lines of the newest windows, the oldest first."""
-
-    name: InstanceName
-    machine: str
-    executor: ExecutorRecord
-    lines: tuple[Line, ...]
-
-    @property
-    def seconds(self) -> float:
-        return sum(_number(line, "window_ms") for line in self.lines) / 1e3
-
-    def mean(self, field: str) -> float:
-        """By time; NaN where no line says it."""
-        pairs = [(_number(x, field), _number(x, "window_ms")) for x in self.lines]
-        known = [(value, ms) for value, ms in pairs if isfinite(value) and ms > 0]
-        total = sum(ms for _, ms in known)
-        return sum(value * ms for value, ms in known) / total if total else nan
-
-    def mean_by_tuples(self, field: str, tuples: str) -> float:
-        """Of something that each tuple took."""
-        pairs = [(_number(x, field), _count(x, tuples)) for x in self.lines]
-        known = [(value, n) for value, n in pairs if isfinite(value) and n > 0]
-        total = sum(n for _, n in known)
-        return sum(value * n for value, n in known) / total if total else nan
-
-    @property
-    def took_per_s(self) -> float:
-        return self._per_s("inputs")
-
-    @property
-    def made_per_s(self) -> float:
-        """Tuples/s of a spout: those of its fullest stream, as each may go to several."""
-        if not self.lines or not self.seconds:
-            return nan
-        made: dict[str, float] = defaultdict(float)
-        for line in self.lines:
-            if isfinite(produced := _number(line, "produced")):
-                made[""] += produced
-            for stream, tuples in _entries(line, "outputs"):
-                made[stream] += tuples
-        return max(made.values(), default=0.0) / self.seconds
-
-    def _per_s(self, side: str) -> float:
-        if not self.lines or not self.seconds:
-            return nan
-        return sum(_count(line, side) for line in self.lines) / self.seconds
 
 
 def reading_of(
@@ -122,7 +75,7 @@ def _instances(
     topologies: Mapping[str, TopologyRecord],
     lines: Sequence[Line],
     running_since: Mapping[str, float],
-) -> list[_Instance]:
+) -> list[ExecutorLines]:
     """Executors in the order of the snapshot's deployments, with lines from where they are.
 
     Windows in which not everything of the topology ran are left out: a spout that has just begun,
@@ -149,21 +102,21 @@ def _instances(
                     line
                     for line in by_executor[key]
                     if line.get("host") in known
-                    and line["time_ms"] - _number(line, "window_ms") >= since_ms
+                    and line["time_ms"] - number_of(line, "window_ms") >= since_ms
                 ]
                 name = (deployed.topology, component, number)
-                found.append(_Instance(name, machine, e, tuple(own)))
+                found.append(ExecutorLines(name, machine, e, tuple(own)))
     return found
 
 
 def _topology(
-    instances: Sequence[_Instance], record: TopologyRecord, spouts: set[tuple[str, str]]
+    instances: Sequence[ExecutorLines], record: TopologyRecord, spouts: set[tuple[str, str]]
 ) -> TopologyReading:
     sources = [i for i in instances if i.name[:2] in spouts]
     processed = sum(i.made_per_s for i in sources) if sources else nan
-    held_back = _weighted([(i.mean("held_back"), i.made_per_s) for i in sources])
+    held_back = weighted([(i.mean("held_back"), i.made_per_s) for i in sources])
     offered, backlog = _arrivals(sources, processed, held_back)
-    took_s = _weighted([(i.mean("latency_ms") / 1e3, i.made_per_s) for i in sources])
+    took_s = weighted([(i.mean("latency_ms") / 1e3, i.made_per_s) for i in sources])
     waits_s = backlog / processed if processed > 0 else (inf if backlog > 0 else 0.0)
     latency_s = took_s + waits_s
     return TopologyReading(
@@ -172,7 +125,7 @@ def _topology(
 
 
 def _arrivals(
-    sources: Sequence[_Instance], processed: float, held_back: float
+    sources: Sequence[ExecutorLines], processed: float, held_back: float
 ) -> tuple[float, float]:
     """Tuples/s that arrive, and how many wait; NaN where nobody can tell."""
     grows, backlog = _waiting(sources)
@@ -187,11 +140,11 @@ def _arrivals(
     return offered, (offered - processed) * max(source.seconds for source in sources)
 
 
-def _waiting(sources: Sequence[_Instance]) -> tuple[float, float]:
+def _waiting(sources: Sequence[ExecutorLines]) -> tuple[float, float]:
     """By how many tuples/s what waits at the spouts grows, and how many wait; NaN: not counted."""
     grows = waits = 0.0
     for source in sources:
-        points = [(x["time_ms"] / 1e3, _number(x, "backlog")) for x in source.lines]
+        points = [(x["time_ms"] / 1e3, number_of(x, "backlog")) for x in source.lines]
         points = [(t, n) for t, n in points if isfinite(n)]
         if not points:
             return nan, nan
@@ -201,7 +154,7 @@ def _waiting(sources: Sequence[_Instance]) -> tuple[float, float]:
     return (grows, waits) if sources else (nan, nan)
 
 
-def _unsettled(instances: Sequence[_Instance], record: TopologyRecord) -> str:
+def _unsettled(instances: Sequence[ExecutorLines], record: TopologyRecord) -> str:
     if record.status != _ACTIVE:
         return f"{record.name} is {record.status.lower()}"
     waiting = _tasks_without_a_place(record)
@@ -233,7 +186,7 @@ def _age(run: str, lines: Sequence[Line], now_s: float) -> float:
     return max(0.0, now_s - newest_ms / 1e3)
 
 
-def _instance(instance: _Instance, spouts: set[tuple[str, str]]) -> InstanceReading:
+def _instance(instance: ExecutorLines, spouts: set[tuple[str, str]]) -> InstanceReading:
     is_spout = instance.name[:2] in spouts
     arrives = instance.made_per_s if is_spout else instance.took_per_s
     execute_ms = instance.mean_by_tuples("execute_ms", "inputs")
@@ -253,7 +206,7 @@ def _machine_points(snapshot: Snapshot, lines: Sequence[Line]) -> dict[str, floa
     workers: dict[tuple[str, str], dict[float, tuple[float, float]]] = defaultdict(dict)
     for line in lines:
         machine = names.get(str(line.get("host")))
-        points, ms = _number(line, "worker_cpu_points"), _number(line, "window_ms")
+        points, ms = number_of(line, "worker_cpu_points"), number_of(line, "window_ms")
         if machine is not None and isfinite(points) and ms > 0:
             # Every executor of a worker says the same of it.
             run = f"{line.get('run')}@{line.get('worker')}"
@@ -265,7 +218,7 @@ def _machine_points(snapshot: Snapshot, lines: Sequence[Line]) -> dict[str, floa
     return dict(used)
 
 
-def _streams(instances: Sequence[_Instance]) -> dict[StreamName, float]:
+def _streams(instances: Sequence[ExecutorLines]) -> dict[StreamName, float]:
     """Tuples/s on each stream into each component, where all its instances reported."""
     rates: dict[StreamName, float] = defaultdict(float)
     silent = {i.name[:2] for i in instances if not i.seconds}
@@ -274,13 +227,13 @@ def _streams(instances: Sequence[_Instance]) -> dict[StreamName, float]:
         if i.name[:2] in silent:
             continue
         for line in i.lines:
-            for source, stream, tuples, _ in _inputs(line):
+            for source, stream, tuples, _ in inputs_of(line):
                 rates[topology, source, component, stream] += tuples / i.seconds
     return dict(rates)
 
 
 def _traffic(
-    instances: Sequence[_Instance],
+    instances: Sequence[ExecutorLines],
 ) -> dict[tuple[InstanceName, InstanceName], float]:
     """Tuples/s from instance to instance, where the traffic hook counts them by task."""
     by_task = {
@@ -291,52 +244,8 @@ def _traffic(
     rates: dict[tuple[InstanceName, InstanceName], float] = defaultdict(float)
     for i in instances:
         for line in i.lines:
-            for _, _, tuples, task in _inputs(line):
+            for _, _, tuples, task in inputs_of(line):
                 source = by_task.get((i.name[0], task)) if task is not None else None
                 if source is not None:
                     rates[source, i.name] += tuples / i.seconds
     return dict(rates)
-
-
-def _inputs(line: Line) -> Iterable[tuple[str, str, float, int | None]]:
-    for entry in _list(line, "inputs"):
-        tuples, task = _number(entry, "tuples"), entry.get("task")
-        if isfinite(tuples):
-            known = task if isinstance(task, int) else None
-            yield str(entry.get("component")), str(entry.get("stream")), tuples, known
-
-
-def _entries(line: Line, side: str) -> Iterable[tuple[str, float]]:
-    """Streams of the topology's own, with their tuples."""
-    for entry in _list(line, side):
-        stream, tuples = str(entry.get("stream")), _number(entry, "tuples")
-        if isfinite(tuples) and not stream.startswith(SYSTEM):
-            yield stream, tuples
-
-
-def _count(line: Line, side: str) -> float:
-    return sum(tuples for _, tuples in _entries(line, side))
-
-
-def _list(line: Line, side: str) -> list[dict[str, Any]]:
-    entries = line.get(side)
-    return [e for e in entries if isinstance(e, dict)] if isinstance(entries, list) else []
-
-
-def _number(values: Mapping[str, Any], name: str) -> float:
-    """A number that can be counted with, or NaN."""
-    value = values.get(name)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return nan
-    return float(value) if 0 <= value < 1e15 else nan
-
-
-def _weighted(pairs: Sequence[tuple[float, float]]) -> float:
-    """Mean by weight; the plain one where nothing weighs anything."""
-    known = [(value, weight) for value, weight in pairs if isfinite(value) and weight >= 0]
-    total = sum(weight for _, weight in known)
-    if not known:
-        return nan
-    if not total:
-        return sum(value for value, _ in known) / len(known)
-    return sum(value * weight for value, weight in known) / total
