@@ -184,9 +184,6 @@ def test_a_cluster_that_does_not_say_what_cpu_it_needs_is_imported_without_a_pla
 
 
 def test_what_a_third_engine_cannot_do_is_refused(toy, run):
-    code, _, err = run("import spark --out live")
-    assert code == 2
-    assert "spark cannot say what runs on it; engines that can: storm, toy" in err
     code, _, err = run("run --example linear --engine toy")
     assert code == 2
     assert "toy cannot run a topology from code; engines that can: spark" in err

@@ -174,6 +174,8 @@ class RunOrder:
     rows_per_batch: int = 20_000
     levels: tuple[float, ...] = (1.0,)
     every_s: float = 0.0
+    #: A file of the rates at which numbers are offered, whether they are taken in or not.
+    rates: Path | None = None
     files: Path | None = None
     files_per_batch: int = 1
     kafka: str | None = None

@@ -105,7 +105,9 @@ def test_the_loop_takes_one_step_of_load_with_one_decision(lab, tmp_path):
     events = []
     with lab.bridge() as bridge:
         counts = {"low": 1, "mid": 1, "high": 1}
-        topology.submit(bridge, counts, 1, weighted=True, proof=True, queue_s=60, reports_every_s=2)
+        topology.submit(
+            bridge, counts, 1, weighted=True, proof=True, queued=True, reports_every_s=2
+        )
         engine = StormEngine(storm_yaml=lab.storm_yaml)
         with watching(engine, options, tell=events.append) as watcher:
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 
 from penstock.app.clusters import silent
@@ -15,7 +16,7 @@ from penstock.app.watching.system import MakePlanner
 from penstock.app.watching.watcher import Watcher
 from penstock.engines import registry as engines
 from penstock.engines.base import Ability, Engine, Say, WatchOrder
-from penstock.planning.capacity_plans import CapacityPlanner
+from penstock.planning.stage_plans import planner_for
 from penstock.system.file_lock import locked
 
 #: A watcher that is told to stop does so within this.
@@ -31,7 +32,7 @@ def watching(
     tell: Callable[[WatchEvent], None] = lambda _event: None,
     clock: Callable[[], float] = time.time,
     sleep: Callable[[float], None] = time.sleep,
-    planner: MakePlanner = CapacityPlanner,
+    planner: MakePlanner | None = None,
 ) -> Iterator[Watcher]:
     """A watcher, the only one of its cluster for as long as the block lasts."""
     engines.require(engine, Ability.WATCH)
@@ -44,7 +45,8 @@ def watching(
             session = stack.enter_context(engine.watch(order))
         if session.lock is not None:
             stack.enter_context(locked(session.lock, "another watcher of this cluster"))
-        watcher = Watcher(engine, session, options, say, tell, clock, sleep, planner)
+        make = planner or partial(planner_for, scheduler=engine.capabilities.scheduler)
+        watcher = Watcher(engine, session, options, say, tell, clock, sleep, make)
         if options.measure is not None:
             watcher.follower = _follower(options, options.measure, say, clock)
             stack.callback(watcher.follower.close)

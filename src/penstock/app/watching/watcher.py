@@ -10,7 +10,7 @@ import sqlite3
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from math import isfinite, nan
+from math import isfinite, isnan, nan
 
 from penstock.app.clusters import silent
 from penstock.app.journal import Journal
@@ -176,6 +176,8 @@ class Watcher:
 
     def _pause_of(self, reading: Reading) -> float:
         """How long the last change stopped the topology, once everything runs again."""
+        if not isnan(reading.paused_s):
+            return reading.paused_s
         since_s, began_s = reading.running_since_s, self._desk.changing_since_s
         if isfinite(began_s) and isfinite(since_s) and since_s > began_s:
             self._paused_s, self._desk.changing_since_s = since_s - began_s, nan
