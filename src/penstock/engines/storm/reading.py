@@ -65,8 +65,8 @@ def reading_of(
         _streams(instances),
         _traffic(instances),
         shares,
-        max(running_since.values(), default=nan),
-        max(ages, default=nan),
+        running_since_s=max(running_since.values(), default=nan),
+        telemetry_age_s=max(ages, default=nan),
     )
 
 
