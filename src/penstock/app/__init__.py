@@ -112,6 +112,9 @@ if TYPE_CHECKING:
     from penstock.app.topology_calibration import calibrate as calibrate
     from penstock.app.validation import ValidFile as ValidFile
     from penstock.app.validation import validate as validate
+    from penstock.app.watching.options import Act as Act
+    from penstock.app.watching.options import WatchOptions as WatchOptions
+    from penstock.app.watching.watch import watch as watch
     from penstock.change.diff import diff as diff
     from penstock.control.rehearsed_engine import FaultPlan as FaultPlan
     from penstock.control.rehearsed_engine import SlowPlan as SlowPlan
@@ -179,6 +182,8 @@ _NAMES = {
     "penstock.app.telemetry": ("SparkOptions", "TelemetrySelection", "telemetry_of"),
     "penstock.app.topology_calibration": ("CalibrationOptions", "CalibrationResult", "calibrate"),
     "penstock.app.validation": ("ValidFile", "validate"),
+    "penstock.app.watching.options": ("Act", "WatchOptions"),
+    "penstock.app.watching.watch": ("watch",),
     "penstock.change.diff": ("diff",),
     "penstock.control.rehearsed_engine": ("FaultPlan", "SlowPlan"),
     "penstock.files.store": ("dumps", "load", "save"),

@@ -50,6 +50,15 @@ FromEngine = Annotated[
         help="The cluster it is a machine of: storm, or another installed engine.",
     ),
 ]
+Watched = Annotated[
+    str,
+    typer.Option(
+        "--from",
+        parser=_engine_name,
+        metavar="ENGINE",
+        help="What runs the cluster: storm, spark, or another installed engine.",
+    ),
+]
 To = Annotated[
     str,
     typer.Option(

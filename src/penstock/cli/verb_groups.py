@@ -37,7 +37,12 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "Operate": {
         "import": "Import clusters and topologies from other formats.",
         "power": "Put machines to sleep and wake them, by your own commands.",
-        "apply": "Put a plan in force on a running Storm.",
+        "apply": "Put a plan in force on a running cluster.",
+        "watch": "Watch a running cluster; advise, ask or act when its plan should change.",
+        "approve": "Approve a change that the loop proposes.",
+        "reject": "Reject a change that the loop proposes.",
+        "pause": "Let the loop look on and change nothing.",
+        "resume": "Let the loop act again.",
     },
     "Study": {
         "simulate": "Simulate a plan, tuple by tuple.",

@@ -131,13 +131,16 @@ def _noted(seen: Observation, state: LoopState) -> LoopState:
         state = replace(state, changes=recent)
     if state.useless_per_s and int(seen.alive.sum()) != state.machines_then:
         state = replace(state, useless_per_s=())
-    if isnan(seen.paused_s) or seen.paused_s == state.last_paused_s:
+    return with_pause(state, seen.paused_s)
+
+
+def with_pause(state: LoopState, paused_s: float) -> LoopState:
+    """What a change that is through teaches about the next one; told again, it teaches nothing."""
+    if isnan(paused_s) or paused_s == state.last_paused_s:
         return state
     known = state.setting.pause_s
-    pause_s = known + _NEWEST_PAUSE * (seen.paused_s - known)
-    return replace(
-        state, setting=replace(state.setting, pause_s=pause_s), last_paused_s=seen.paused_s
-    )
+    pause_s = known + _NEWEST_PAUSE * (paused_s - known)
+    return replace(state, setting=replace(state.setting, pause_s=pause_s), last_paused_s=paused_s)
 
 
 def _considered(

@@ -41,6 +41,7 @@ _VERSIONS = {
     "store-expiry": 1,
     "sweep-results": 1,
     "validation": 1,
+    "watch-event": 1,
 }
 ANSWER_FORMATS = {
     name: FormatVersion(f"penstock/{name}", version) for name, version in _VERSIONS.items()
