@@ -106,6 +106,7 @@ def test_a_journal_goes_on_in_its_file(tmp_path):
     assert [e.turns for e in read_journal(tmp_path / "j.sqlite", PROBLEM)] == [30, 30]
 
 
+@pytest.mark.slow
 def test_a_week_of_calm_turns_is_small(tmp_path):
     journal = Journal(PROBLEM)
     calm = seen(0.0)
@@ -136,8 +137,8 @@ def test_a_newer_journal_is_refused_with_what_to_do(tmp_path):
     path = tmp_path / "j.sqlite"
     write(path).close()
     with sqlite3.connect(path) as connection:
-        connection.execute("PRAGMA user_version = 2")
-    with pytest.raises(InputError, match=r"version 2, from a newer Penstock.*update Penstock"):
+        connection.execute("PRAGMA user_version = 3")
+    with pytest.raises(InputError, match=r"version 3, from a newer Penstock.*update Penstock"):
         read_journal(path, PROBLEM)
     with pytest.raises(InputError, match="newer Penstock"):
         Journal(PROBLEM, path)

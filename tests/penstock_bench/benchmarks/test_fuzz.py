@@ -89,9 +89,9 @@ def ended(code: int = 0, out: bytes = b"", err: bytes = b"", **more) -> CommandO
 @pytest.mark.slow
 def test_dozens_of_fuzzed_commands_end_as_they_should(tmp_path, capsys):
     failures = Failures(tmp_path, SEED)
-    found = Campaign(SEED, 80, None, failures, with_spark=False, jobs=1, random_problems=4).run()
+    found = Campaign(SEED, 40, None, failures, with_spark=False, jobs=1, random_problems=4).run()
     assert found.error is None
-    assert len(found.ledger.latest) == 80
+    assert len(found.ledger.latest) == 40
     assert failures.counts == {}
     assert "making the files" in capsys.readouterr().err
 

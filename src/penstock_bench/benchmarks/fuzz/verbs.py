@@ -25,7 +25,7 @@ USUAL = {
 #: Simulate for tens of seconds unless told otherwise: that is work, and no hang.
 SIMULATE = frozenset({"report", "rehearse"})
 #: Ask a Storm; none answers here.
-STORM = frozenset({"apply", "import storm"})
+STORM = frozenset({"apply", "import storm", "watch"})
 #: Options about a running Storm, which rule out most others.
 LIVE = frozenset({"taken_from", "nimbus", "ui", "storm_yaml", "telemetry", "since"})
 #: Options that end what would go on for ever, or plans as often as there are machines and more.
@@ -42,6 +42,7 @@ ENDS = {
     # A billion tuples are twenty minutes of work, which it says as it goes on.
     "simulate": ["--max-tuples", "3e6"],
     "profile --follow": ["--seconds", "0"],
+    "watch": ["--once"],
 }
 
 
