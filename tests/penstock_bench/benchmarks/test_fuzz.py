@@ -314,7 +314,8 @@ def test_only_what_is_asked_to_simulate_or_starts_java_may_take_longer(verbs):
         v.name: campaign.limits_of(case_of(verbs, *v.words)) for v in verbs if not v.words[1:]
     }
     longer = {name for name, found in limits.items() if found != PLAIN}
-    assert longer == {"report", "rehearse", "run", "profile", "sweep", "calibrate", "apply"}
+    longer_ones = {"report", "rehearse", "run", "profile", "sweep", "calibrate", "apply", "watch"}
+    assert longer == longer_ones
     on_spark = case_of(verbs, "rehearse", "load.csv", "--master", "local[2]")
     assert on_spark.starts_spark
     assert campaign.limits_of(on_spark) == campaign.limits_of(case_of(verbs, "sweep"))

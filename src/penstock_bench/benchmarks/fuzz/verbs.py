@@ -13,8 +13,20 @@ from typing import Any
 #: Start Spark; one after another inside one session, and with limits of their own.
 SPARK = frozenset({"run", "profile", "sweep", "history measure", "calibrate"})
 #: Start daemons of a lab or measure for hours: only called wrongly, so that they refuse.
+#: So are those that run commands of the operator's.
 ONLY_REFUSED = frozenset(
-    {"bench", "reproduce", "demo", "lab up", "lab demo", "lab submit", "lab feed", "lab end"}
+    {
+        "power sleep",
+        "power wake",
+        "bench",
+        "reproduce",
+        "demo",
+        "lab up",
+        "lab demo",
+        "lab submit",
+        "lab feed",
+        "lab end",
+    }
 )
 #: What makes sense of a verb at all, where somebody takes care.
 USUAL = {
