@@ -1,7 +1,7 @@
 """Few instances of a keyed component: the largest of their buckets limits every plan."""
 
 import pytest
-from tests.builders import cluster, profile, topology
+from tests.builders import cluster, profile
 
 from penstock.evaluate.bound import KIND_FEW_INSTANCES, upper_bound
 from penstock.evaluate.division import largest_bucket
