@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 #: Start Spark; one after another inside one session, and with limits of their own.
-SPARK = frozenset({"run", "profile", "sweep", "history measure"})
+SPARK = frozenset({"calibrate", "run", "profile", "sweep", "history measure"})
 #: Start daemons of a lab or measure for hours: only called wrongly, so that they refuse.
 ONLY_REFUSED = frozenset(
     {"bench", "reproduce", "demo", "lab up", "lab demo", "lab submit", "lab feed", "lab end"}
