@@ -137,8 +137,8 @@ def test_a_newer_journal_is_refused_with_what_to_do(tmp_path):
     path = tmp_path / "j.sqlite"
     write(path).close()
     with sqlite3.connect(path) as connection:
-        connection.execute("PRAGMA user_version = 2")
-    with pytest.raises(InputError, match=r"version 2, from a newer Penstock.*update Penstock"):
+        connection.execute("PRAGMA user_version = 3")
+    with pytest.raises(InputError, match=r"version 3, from a newer Penstock.*update Penstock"):
         read_journal(path, PROBLEM)
     with pytest.raises(InputError, match="newer Penstock"):
         Journal(PROBLEM, path)

@@ -75,7 +75,7 @@ def test_a_stale_plan_is_refused_with_code_5(storm, run):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("plan", "--from", "spark"), "spark cannot say what runs on it; engines that can: storm"),
+        (("plan", "--from", "nobody"), "no engine"),
         (("import", "storm", "--out", "o", "--nimbus", "a", "--ui", "http://b"), "give one of"),
         (("diff", "a.json"), "name two plans, or one plan and --from storm"),
         (("diff", "a.json", "b.json", "--from", "storm"), "with --from, name one plan"),

@@ -20,6 +20,8 @@ from tests.docs.commands import block_with
 from tests.files.test_flux import PLAIN as FLUX
 from tests.telemetry.stores import commit, samples, write_part
 
+from penstock.app.journal_file import open_journal, transaction
+from penstock.app.proposals import ChangeProposal, ProposalBook, Status
 from penstock.files.examples import text as example_text
 from penstock.files.store import load, save
 from penstock.model.plan import Plan
@@ -166,6 +168,9 @@ def storm(run: Run) -> None:
     Path("conf").mkdir()
     Path("conf/storm.yaml").write_text("nimbus.seeds: [storm-master]\n")
     Path("hosts.yaml").write_text("host-a: box\nhost-b: box\n")
+    Path("hooks.yaml").write_text(
+        "format: penstock/hooks\nversion: 1\nmachines: {b: {sleep: 'true', wake: 'true'}}\n"
+    )
     costs = (Cost("src", "box", 0.1, 1.0), Cost("work", "box", 0.2, 1.0))
     save(Profile("p", costs), "profile.json")
     run("plan --from storm --nimbus storm-master -p profile.json -o plan.json")
@@ -182,6 +187,24 @@ def storm(run: Run) -> None:
         _record(load("plan.json"), Path(folder), start_ms=start_ms, run=f"{STORM_TOPOLOGY}-1-100")
     # What was in force before; the Storm that commands meet is again as it was then.
     Path("plan-of-nimbus.json").unlink()
+
+
+def watched(run: Run) -> None:
+    """A Storm that is watched, with a change that waits for an answer."""
+    storm(run)
+    save(load("plan.json").problem.profile, "profile.json")
+    Path("watch.yaml").write_text("format: penstock/watch\nversion: 1\n")
+    Path("hooks.yaml").write_text(block_with("docs/watch.md", "# hooks.yaml"))
+    Path("hooks.yaml").chmod(0o600)
+    waiting = ChangeProposal(
+        "3f9a17c2", time.time(), "wake", "demand will pass what the plan carries", 2, 2, 100.0,
+        400.0, 200.0, Status.WAITING, time.time(), plan=Path("plan.json").read_text(),
+    )  # fmt: skip
+    for path in ("history/journal.sqlite", "journal.sqlite"):
+        connection = open_journal(Path(path))
+        with transaction(connection):
+            ProposalBook(connection).add(waiting)
+        connection.close()
 
 
 def _backdate() -> None:

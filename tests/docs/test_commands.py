@@ -30,20 +30,22 @@ IN_ORDER = ("docs/quick-start.md",)
 #: The folder a command is run in: the first pattern that is found in its line; else "clicks".
 SCENES = (
     (r"^penstock store ", "stored"),
+    (r"^penstock (watch|approve|reject|pause|resume)\b", "watched"),
     (r"penstock rehearse|history --journal", "rehearsal"),
-    (r"penstock (agent|calibrate)|import machines|--machines telemetry", "machines"),
+    (r"penstock (agent|calibrate)|import machines|--agents telemetry", "machines"),
     (r"run/telemetry", "after_a_run"),
     (r"import flux", "flux"),
     (r"import (storm-yaml|production)", "clicks"),
     (r"--add epyc-2021", "what_if"),
     (r"--minimize|--apart|--max-moves", "terms"),
     (r"(plan|compare) wordcount", "wordcount"),
-    (r"\bstorm|apply |history|-p live", "storm"),
+    (r"\bstorm|apply |history|-p live|penstock power", "storm"),
 )
 #: Exit codes that a command is shown for, by pattern; else 0.
 EXIT_CODES = ((r"--detailed-exitcode", EXIT_CHANGES),)
 #: The first pattern found in a line says what is added to it, so that it takes seconds.
 SHORTER = (
+    (r"penstock watch ", "--once"),
     (r"report .*--simulation", "--schedulers default"),
     (r"report ", "--schedulers default --no-simulate --seeds 1 --iterations 5"),
     (r"advise ", "--seconds 0.1"),
@@ -69,6 +71,14 @@ _SWEEP_TEST = (
     "test_a_cluster_of_two_workers_makes_the_table_that_this_process_makes"
 )
 _UNDER_A_PLAN = "tests/engines/spark/test_planned.py::test_a_run_under_a_plan"
+_WATCHED_SPARK = (
+    "tests/engines/spark/test_watched_loop.py::"
+    "test_a_step_of_load_takes_one_decision_and_the_run_follows"
+)
+_WATCH_SUITE = (
+    "tests/penstock_bench/benchmarks/watch/test_live_loop.py::"
+    "test_the_suite_asks_its_measures_for_what_they_take"
+)
 #: Commands that take minutes or need a cluster, by pattern, and the nearest test there is. Its
 #: options may be others; the tests of sweeps and of runs under a plan call the code below the
 #: command line.
@@ -96,6 +106,9 @@ ELSEWHERE = (
     ),
     (r"^penstock bench pipeline", f"{_SPEED}::test_a_part_of_the_suite_runs_as_a_command"),
     (r"^penstock run .*(spark://|lab status)", _UNDER_A_PLAN),
+    (r"^penstock watch --from spark", _WATCHED_SPARK),
+    # Takes an hour and a half on labs; what it asks of its measures is tested.
+    (r"^penstock bench watch", _WATCH_SUITE),
     (r"lab (submit|feed|end)|lab \w+ --engine storm", f"{_HERE}::test_the_storm_lab_does_as_shown"),
     (r"^penstock lab (up|status|down)", _LAB_TEST),
     # Of the lab that is up; there, the telemetry's folder is given.

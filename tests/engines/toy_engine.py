@@ -7,16 +7,27 @@ and nothing else.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
 from penstock.change.history import Receipt
-from penstock.engines.base import Ability, Capabilities, Engine, PublishOrder, Say, Session
+from penstock.engines.base import (
+    Ability,
+    Capabilities,
+    Engine,
+    PublishOrder,
+    Say,
+    Session,
+    WatchOrder,
+    WatchSession,
+)
 from penstock.engines.publication import Publication, PublicationStep, prepare
 from penstock.engines.publisher import PlanRecord, Publisher
+from penstock.engines.reading import Reading, TopologyReading
 from penstock.errors import InputError
 from penstock.files.store import load
 from penstock.model.plan import Deployed, Places, Plan
@@ -30,7 +41,7 @@ class ToyEngine(Engine):
     name: ClassVar[str] = "toy"
     summary: ClassVar[str] = "a folder that is a cluster"
     capabilities: ClassVar[Capabilities] = Capabilities(
-        frozenset({Ability.SNAPSHOT, Ability.PUBLISH, Ability.TELEMETRY}),
+        frozenset({Ability.SNAPSHOT, Ability.PUBLISH, Ability.TELEMETRY, Ability.WATCH}),
         scheduler="default",
         changes_counts=True,
     )
@@ -40,6 +51,10 @@ class ToyEngine(Engine):
     @contextmanager
     def connect(self, say: Say) -> Iterator[Session]:
         yield ToySession(Path(self.folder))
+
+    @contextmanager
+    def watch(self, order: WatchOrder) -> Iterator[WatchSession]:
+        yield ToySession(Path(self.folder), order)
 
     def telemetry(self) -> Sequence[str]:
         return [str(Path(self.folder, "telemetry"))]
@@ -52,6 +67,7 @@ class ToySession:
     name: ClassVar[str] = "toy"
 
     folder: Path
+    order: WatchOrder = field(default_factory=WatchOrder)
     _before: str = ""
     _wanted: Plan | None = None
 
@@ -67,6 +83,22 @@ class ToySession:
 
     def publish(self, publication: Publication, order: PublishOrder) -> Receipt:
         return Publisher(self, order).publish(publication)
+
+    @property
+    def lock(self) -> Path:
+        return self.folder / "lock"
+
+    def reading(self) -> Reading:
+        """The load that the folder tells of, all of which is taken in."""
+        content = self._read()
+        offered = content.get("offered_per_s", 100.0)
+        flow = TopologyReading(offered, offered, 0.0, 0.01, 0.0, content.get("unsettled", ""))
+        points = _points(content["places"], offered)
+        now_s = self.order.clock()
+        return Reading(now_s, self.snapshot(), {"flow": flow}, points, telemetry_age_s=1.0)
+
+    def use(self, machines: Collection[str]) -> None:
+        self._path.write_text(json.dumps(self._read() | {"in_use": sorted(machines)}))
 
     # -- the part of publishing that only the engine knows -----------------------------------------
 
@@ -88,9 +120,8 @@ class ToySession:
             self._path.write_text(json.dumps(content))
             return ""
         assert self._wanted is not None
-        self._path.write_text(
-            json.dumps(content | {"places": self._wanted.slots_of(step.topology)})
-        )
+        wanted = {"places": self._wanted.slots_of(step.topology)}
+        self._path.write_text(json.dumps(content | wanted | {"moved": content.get("moved", 0) + 1}))
         return ""
 
     def restore(self, publication: Publication, *, settled: bool) -> list[str]:
@@ -105,6 +136,15 @@ class ToySession:
     @property
     def _path(self) -> Path:
         return self.folder / "cluster.json"
+
+
+def _points(places: Mapping[str, list], rate_per_s: float) -> dict[str, float]:
+    """A tuple takes 0.5 points in src and 1.5 in work; instances share them evenly."""
+    points: dict[str, float] = defaultdict(float)
+    for component, cost in (("src", 0.5), ("work", 1.5)):
+        for machine, _ in places[component]:
+            points[machine] += cost * rate_per_s / len(places[component])
+    return dict(points)
 
 
 def toy_cluster(folder: Path) -> None:

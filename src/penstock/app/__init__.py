@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from penstock.app.calibrations import cluster_with_type as cluster_with_type
     from penstock.app.calibrations import fingerprint as fingerprint
     from penstock.app.calibrations import with_fingerprint as with_fingerprint
+    from penstock.app.certificates import CheckedCertificate as CheckedCertificate
+    from penstock.app.certificates import certify as certify
+    from penstock.app.certificates import check as check
     from penstock.app.clusters import RunningCluster as RunningCluster
     from penstock.app.clusters import diff_running as diff_running
     from penstock.app.clusters import engine as engine
@@ -68,6 +71,8 @@ if TYPE_CHECKING:
     from penstock.app.plans import compare as compare
     from penstock.app.plans import kinds_of_losses as kinds_of_losses
     from penstock.app.plans import plan as plan
+    from penstock.app.power import sleep as sleep
+    from penstock.app.power import wake as wake
     from penstock.app.problems import problem as problem
     from penstock.app.problems import profile as profile
     from penstock.app.rehearsal import Rehearsal as Rehearsal
@@ -107,6 +112,9 @@ if TYPE_CHECKING:
     from penstock.app.topology_calibration import calibrate as calibrate
     from penstock.app.validation import ValidFile as ValidFile
     from penstock.app.validation import validate as validate
+    from penstock.app.watching.options import Act as Act
+    from penstock.app.watching.options import WatchOptions as WatchOptions
+    from penstock.app.watching.watch import watch as watch
     from penstock.change.diff import diff as diff
     from penstock.control.rehearsed_engine import FaultPlan as FaultPlan
     from penstock.control.rehearsed_engine import SlowPlan as SlowPlan
@@ -120,6 +128,7 @@ _NAMES = {
     "penstock.app.answers": ("Comparison", "PlanAnswer"),
     "penstock.app.applying": ("PreparedPlan", "apply", "prepared"),
     "penstock.app.calibrations": ("cluster_with_type", "fingerprint", "with_fingerprint"),
+    "penstock.app.certificates": ("CheckedCertificate", "certify", "check"),
     "penstock.app.clusters": ("RunningCluster", "diff_running", "engine", "running", "snapshot"),
     "penstock.app.explanations": ("ComponentExplanation", "MachineExplanation", "explain"),
     "penstock.app.histories": (
@@ -147,6 +156,7 @@ _NAMES = {
         "measure_running",
     ),
     "penstock.app.plans": ("compare", "kinds_of_losses", "plan"),
+    "penstock.app.power": ("sleep", "wake"),
     "penstock.app.problems": ("problem", "profile"),
     "penstock.app.rehearsal": ("Rehearsal", "RehearsalOptions", "rehearse", "watch_setting"),
     "penstock.app.report_options": ("ReportOptions",),
@@ -172,6 +182,8 @@ _NAMES = {
     "penstock.app.telemetry": ("SparkOptions", "TelemetrySelection", "telemetry_of"),
     "penstock.app.topology_calibration": ("CalibrationOptions", "CalibrationResult", "calibrate"),
     "penstock.app.validation": ("ValidFile", "validate"),
+    "penstock.app.watching.options": ("Act", "WatchOptions"),
+    "penstock.app.watching.watch": ("watch",),
     "penstock.change.diff": ("diff",),
     "penstock.control.rehearsed_engine": ("FaultPlan", "SlowPlan"),
     "penstock.files.store": ("dumps", "load", "save"),

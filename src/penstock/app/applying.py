@@ -39,7 +39,7 @@ class PreparedPlan:
         The receipt goes into the history, and to ``keep`` whenever it says something new: before
         anything is touched, and at the end.
         """
-        record = _HistoryRecord(history_folder(history), self._say)
+        record = HistoryRecord(history_folder(history), self._say)
 
         def keep_both(receipt: Receipt) -> None:
             record.keep(receipt)
@@ -83,7 +83,7 @@ def apply(
 
 
 @dataclass
-class _HistoryRecord:
+class HistoryRecord:
     """The receipt of one plan in the history, written again as things go on."""
 
     history: Path

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.app.clusters import silent, types_of_hosts
 from penstock.app.history_folder import history_folder
-from penstock.app.journal import JOURNAL
+from penstock.app.journal_file import JOURNAL
 from penstock.app.journal_reader import journal_rows
 from penstock.app.telemetry import SparkOptions, TelemetrySelection, require_lines, take_in
 from penstock.change.history import Entry, MeasuredOutcome

@@ -1,4 +1,4 @@
-"""The journal's file: SQLite, one transaction a turn, so that a kill loses that turn at most.
+"""The journal: SQLite, one transaction a turn, so that a kill loses that turn at most.
 
 It stands here because ``control`` is pure and ``files`` knows nothing of decisions.
 """
@@ -7,9 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
@@ -17,31 +14,17 @@ from typing import Any, Self
 
 import numpy as np
 
+from penstock.app.journal_file import open_journal, transaction
+from penstock.app.proposals import ChangeProposal, ProposalBook
 from penstock.control.decision import Decision
 from penstock.control.detectors.detector import Detection
 from penstock.control.journal import JournalEntry, entry_of, folded
 from penstock.control.observation import Observation
-from penstock.errors import Finding, InputError
 from penstock.model.arrays import FloatVector
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
 from penstock.schedulers.executor_groups import node_power
 
-JOURNAL = "journal.sqlite"
-#: "Pstk", so that no other SQLite file is taken for one.
-APPLICATION = 0x5073746B
-VERSION = 1
-_SCHEMA = """\
-CREATE TABLE machine (name TEXT PRIMARY KEY, type TEXT NOT NULL, power REAL) WITHOUT ROWID;
-CREATE TABLE placement (id TEXT PRIMARY KEY, instances TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE turn (
-  id INTEGER PRIMARY KEY, begin_s REAL NOT NULL, end_s REAL NOT NULL, turns INTEGER NOT NULL,
-  placement TEXT NOT NULL REFERENCES placement, away TEXT NOT NULL,
-  offered_per_s REAL, processed_per_s REAL, backlog REAL, latency_s REAL, paused_s REAL,
-  cpu TEXT, stream_per_s TEXT, decision TEXT, detections TEXT
-);
-CREATE INDEX turn_end ON turn (end_s);
-"""
 _COLUMNS = (
     "begin_s", "end_s", "turns", "placement", "away", "offered_per_s", "processed_per_s",
     "backlog", "latency_s", "paused_s", "cpu", "stream_per_s", "decision", "detections",
@@ -79,10 +62,19 @@ class Journal:
     ) -> None:
         self.close()
 
+    @property
+    def proposals(self) -> ProposalBook:
+        """What became of decisions, in the same file."""
+        return ProposalBook(self._connection)
+
     def turn(
-        self, seen: Observation, decision: Decision, detections: tuple[Detection, ...]
+        self,
+        seen: Observation,
+        decision: Decision,
+        detections: tuple[Detection, ...],
+        proposal: ChangeProposal | None = None,
     ) -> None:
-        """One turn; in a file it is there when this returns."""
+        """One turn, with the proposal that it led to; in a file it is there when this returns."""
         entry = entry_of(seen, decision, detections)
         longer = None if self._open is None else folded(self._open, entry)
         if self._in_memory:
@@ -90,8 +82,10 @@ class Journal:
                 self._write(self._open, None)
             self._open = longer or entry
             return
-        with self._transaction():
+        with transaction(self._connection):
             self._row = self._write(longer or entry, None if longer is None else self._row)
+            if proposal is not None:
+                self.proposals.add(proposal)
         self._open = longer or entry
         if self.keep_s is not None and not 0 <= seen.time_s - self._tidied_s < _TIDY_S:
             self._tidied_s = seen.time_s
@@ -99,8 +93,9 @@ class Journal:
 
     def forget(self, before_s: float) -> None:
         """Turns that ended before, and placements that no turn has any more."""
-        with self._transaction():
+        with transaction(self._connection):
             self._connection.execute("DELETE FROM turn WHERE end_s < ?", (before_s,))
+            self._connection.execute("DELETE FROM proposal WHERE status_s < ?", (before_s,))
             self._connection.execute(
                 "DELETE FROM placement WHERE id NOT IN (SELECT placement FROM turn)"
                 " AND id NOT IN (SELECT json_extract(decision, '$.placement') FROM turn"
@@ -126,21 +121,11 @@ class Journal:
         names = [machine.name for machine in self.problem.cluster.machines]
         kinds = [machine.type for machine in self.problem.cluster.machines]
         power = power_of(self.problem)
-        with self._transaction():
+        with transaction(self._connection):
             self._connection.executemany(
                 "INSERT OR REPLACE INTO machine VALUES (?, ?, ?)",
                 zip(names, kinds, map(_plain, power.tolist()), strict=True),
             )
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            self._connection.rollback()
-            raise
-        self._connection.commit()
 
     def _write(self, entry: JournalEntry, row: int | None) -> int:
         values = self._values(entry)
@@ -186,71 +171,6 @@ class Journal:
             self._connection.execute("INSERT OR IGNORE INTO placement VALUES (?, ?)", (name, text))
             self._placements[placement] = name
         return self._placements[placement]
-
-
-def open_journal(path: Path | None, *, read_only: bool = False) -> sqlite3.Connection:
-    """A connection to what is a journal of a version that is known, or an error."""
-    where = ":memory:" if path is None else str(path)
-    try:
-        if read_only and path is not None:
-            connection = sqlite3.connect(
-                f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None
-            )
-        else:
-            connection = sqlite3.connect(where, isolation_level=None)
-        _check(connection, where, read_only=read_only)
-    except sqlite3.Error as error:
-        message = f"cannot be opened as a journal: {error}"
-        raise InputError(Finding(message, where)) from None
-    return connection
-
-
-def _check(connection: sqlite3.Connection, where: str, *, read_only: bool) -> None:
-    application = connection.execute("PRAGMA application_id").fetchone()[0]
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
-    empty = not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-    if empty and not read_only and application == 0:
-        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-        if where != ":memory:":
-            connection.execute("PRAGMA journal_mode = WAL").fetchone()
-            connection.execute("PRAGMA synchronous = NORMAL")
-        connection.executescript(
-            f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA application_id = {APPLICATION};"
-            f" PRAGMA user_version = {VERSION}; COMMIT;"
-        )
-        return
-    problem = None
-    if application != APPLICATION:
-        problem = "is no journal of Penstock"
-    elif version > VERSION:
-        problem = (
-            f"is a journal of version {version}, from a newer Penstock; this one knows up to "
-            f"{VERSION}: update Penstock, or begin another journal"
-        )
-    if problem is not None:
-        connection.close()
-        raise InputError(Finding(problem, where))
-    # SQLite runs what a file's schema says: a view in place of a table can go on for ever.
-    if not _is_our_schema(connection):
-        connection.close()
-        raise damaged(where, "its tables are not those of a journal")
-
-
-def _is_our_schema(connection: sqlite3.Connection) -> bool:
-    """Tables and indices of a journal to the letter, and nothing beside them."""
-    with closing(sqlite3.connect(":memory:")) as ours:
-        ours.executescript(_SCHEMA)
-        return _objects(connection) == _objects(ours)
-
-
-def _objects(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
-    return sorted(connection.execute("SELECT type, name, sql FROM sqlite_master"), key=repr)
-
-
-def damaged(where: str, what: str) -> InputError:
-    """Of a journal that something else has written to."""
-    message = f"is damaged ({what}); take a copy of it, or begin another journal"
-    return InputError(Finding(message, where))
 
 
 def power_of(problem: Problem) -> FloatVector:

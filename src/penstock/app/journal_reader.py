@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from penstock.app.journal import damaged, open_journal, power_of
+from penstock.app.journal import power_of
 from penstock.app.journal_check import unsound_field
+from penstock.app.journal_file import PROPOSALS_SINCE, damaged, open_journal
+from penstock.app.proposals import Status
 from penstock.control.decision import Decision, DecisionKind, Refusal
 from penstock.control.detectors.detector import Detection
 from penstock.control.journal import JournalEntry
@@ -39,6 +41,7 @@ def journal_rows(path: Path, *, last: int | None = None) -> list[dict[str, Any]]
         raise InputError(Finding("no such journal", str(path)))
     with closing(open_journal(path, read_only=True)) as connection:
         try:
+            became = _proposals(connection, path)
             known = dict(connection.execute("SELECT id, instances FROM placement").fetchall())
             connection.row_factory = sqlite3.Row
             limit = -1 if last is None else last
@@ -47,7 +50,26 @@ def journal_rows(path: Path, *, last: int | None = None) -> list[dict[str, Any]]
             ).fetchall()
         except sqlite3.Error as error:
             raise InputError(Finding(f"cannot be read: {error}", str(path))) from None
-    return [_turn(dict(row), known, path) for row in reversed(turns)]
+    rows = [_turn(dict(row), known, path) for row in reversed(turns)]
+    return [
+        {**row, "proposal": became.get(row["begin_s"]) if row["decision"] else None} for row in rows
+    ]
+
+
+def _proposals(connection: sqlite3.Connection, path: Path) -> dict[float, dict[str, Any]]:
+    """What became of decisions on a running cluster, by their time; rehearsals have none."""
+    if connection.execute("PRAGMA user_version").fetchone()[0] < PROPOSALS_SINCE:
+        return {}
+    names = ("id", "time_s", "status", "status_s", "who", "why", "receipt")
+    rows = connection.execute(f"SELECT {', '.join(names)} FROM proposal ORDER BY time_s").fetchall()
+    proposals = {}
+    for row in rows:
+        proposal = dict(zip(names, row, strict=True))
+        texts = [proposal[name] for name in ("id", "who", "why", "receipt")]
+        if proposal["status"] not in list(Status) or not all(isinstance(t, str) for t in texts):
+            raise damaged(str(path), f"proposal {proposal['id']!r}")
+        proposals[proposal.pop("time_s")] = proposal
+    return proposals
 
 
 def _turn(content: dict[str, Any], known: dict[str, str], path: Path) -> dict[str, Any]:
@@ -86,8 +108,9 @@ def _entry(row: dict[str, Any], problem: Problem) -> JournalEntry | None:
     return JournalEntry(
         row["begin_s"], row["end_s"], row["turns"], placement, alive,
         _known(row["offered_per_s"]), _known(row["processed_per_s"]), _known(row["backlog"]),
-        _known(row["latency_s"]), _known(row["paused_s"]), _array(row["cpu"]),
-        _array(row["stream_per_s"]), decision,
+        _known(row["latency_s"]), _known(row["paused_s"]),
+        _array(row["cpu"], len(problem.cluster.machines)),
+        _array(row["stream_per_s"], len(problem.streams)), decision,
         tuple(Detection(**{**d, "value": _known(d["value"])}) for d in row["detections"] or ()),
     )  # fmt: skip
 
@@ -127,5 +150,8 @@ def _known(value: float | None) -> float:
     return nan if value is None else float(value)
 
 
-def _array(values: list[float | None] | None) -> FloatVector | None:
-    return None if values is None else np.array([_known(v) for v in values])
+def _array(values: list[float | None] | None, length: int) -> FloatVector | None:
+    """As long as today: what came later is at the end, and was not known then."""
+    if values is None or len(values) > length:
+        return None
+    return np.array([*map(_known, values), *[nan] * (length - len(values))])

@@ -23,11 +23,12 @@ def lab_submit(
     executors: Mapping[str, int] | None = None,
     weighted: bool = False,
     traffic: bool = False,
+    queued: bool = False,
 ) -> str:
     """Submit a topology that plans are tried on; what it is called.
 
     ``executors`` are one for each component that is not named; ``traffic`` counts tuples by the
-    task they came from.
+    task they came from; what is offered waits for the spouts where it is ``queued``.
     """
     known = components_of(shape)
     called = name or shape
@@ -39,7 +40,7 @@ def lab_submit(
     topology.feed(rate_per_s)
     with open_bridge(conf_dir=Path(lab.address).parent) as bridge:
         workers = len(parse_machines(lab.machines))
-        topology.submit(bridge, counts, workers, weighted=weighted, traffic=traffic)
+        topology.submit(bridge, counts, workers, weighted=weighted, traffic=traffic, queued=queued)
     return called
 
 

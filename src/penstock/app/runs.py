@@ -30,6 +30,8 @@ class RunInput:
     levels: tuple[float, ...] | None = None
     #: Seconds between batches; 0 is as fast as they go.
     every_s: float = 0.0
+    #: A file of the rates at which numbers are offered; ``rows`` is then the most in a batch.
+    rates: Path | None = None
     files: Path | None = None
     files_per_batch: int = 1
     #: As ``kafka://broker:9092/topic``.
@@ -110,6 +112,7 @@ def run(
             rows_per_batch=fed.rows,
             levels=fed.levels or (_UNDER_A_PLAN if plan else _TO_MEASURE),
             every_s=fed.every_s,
+            rates=fed.rates,
             files=fed.files,
             files_per_batch=fed.files_per_batch,
             kafka=fed.kafka,

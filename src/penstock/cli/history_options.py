@@ -9,6 +9,10 @@ import typer
 
 from penstock.app.history_folder import VARIABLE
 
+Journal = Annotated[
+    Path | None,
+    typer.Option("--journal", help="Journal of the loop (default: the history's own)."),
+]
 History = Annotated[
     Path | None,
     typer.Option(

@@ -34,6 +34,10 @@ def submit(
     traffic: Annotated[
         bool, typer.Option("--traffic", help="Count tuples by the task they came from.")
     ] = False,
+    queued: Annotated[
+        bool,
+        typer.Option("--queued", help="What is offered waits for the spouts, as in a topic."),
+    ] = False,
 ) -> int:
     """Submit one of the topologies that plans are tried on to the Storm lab that is up.
 
@@ -43,7 +47,13 @@ def submit(
     """
     counts = _counts(shape, executors or [])
     called = app.lab_submit(
-        shape, name, rate_per_s=rate, executors=counts, weighted=weighted, traffic=traffic
+        shape,
+        name,
+        rate_per_s=rate,
+        executors=counts,
+        weighted=weighted,
+        traffic=traffic,
+        queued=queued,
     )
     say(f"{called} is submitted, at {plain(rate)} tuples/s")
     say(f"penstock lab feed {called} RATE changes it")

@@ -70,9 +70,11 @@ def say(text: str) -> None:
 _LATE_CONTROL = {code: f"\\u{code:04x}" for code in range(127, 160)}
 
 
-def write_text(text: str) -> None:
-    """Print a result that is text already."""
+def write_text(text: str, *, at_once: bool = False) -> None:
+    """Print a result that is text already, ``at_once`` also where nobody sits at a terminal."""
     sys.stdout.write(text)
+    if at_once:
+        sys.stdout.flush()
 
 
 def write_json(value: object) -> None:

@@ -60,6 +60,14 @@ def command(
         float,
         typer.Option("--every", help="Seconds between batches; 0: no pause.", min=0),
     ] = 0.0,
+    rates: Annotated[
+        Path | None,
+        typer.Option(
+            "--rates",
+            help="Offer numbers at the rates in this file, lines of a time and tuples/s; what is "
+            "not taken in waits. --rows is the most in a batch then.",
+        ),
+    ] = None,
     files: Annotated[
         Path | None,
         typer.Option("--files", help="Read lines from the files in this folder instead."),
@@ -115,6 +123,7 @@ def command(
         rows=rows,
         levels=_levels(levels) if levels else None,
         every_s=every,
+        rates=rates,
         files=files,
         files_per_batch=files_per_batch,
         kafka=topic,

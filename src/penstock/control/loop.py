@@ -7,7 +7,7 @@ takes observations from an engine or from a rehearsal, and carries decisions out
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from math import isnan
+from math import inf, isnan
 from typing import Any
 
 from penstock.control.decision import Decision, DecisionKind, Proposal, Refusal
@@ -27,7 +27,7 @@ from penstock.planning.capacity_plans import CapacityPlan, CapacityPlanner
 _NEWEST_PAUSE = 0.3
 #: Changes older than this are forgotten by guard rails.
 _REMEMBERED_S = 3600.0
-_NEVER = float("inf")
+_NEVER = inf
 
 
 @dataclass(frozen=True)
@@ -131,13 +131,16 @@ def _noted(seen: Observation, state: LoopState) -> LoopState:
         state = replace(state, changes=recent)
     if state.useless_per_s and int(seen.alive.sum()) != state.machines_then:
         state = replace(state, useless_per_s=())
-    if isnan(seen.paused_s) or seen.paused_s == state.last_paused_s:
+    return with_pause(state, seen.paused_s)
+
+
+def with_pause(state: LoopState, paused_s: float) -> LoopState:
+    """What a change that is through teaches about the next one; told again, it teaches nothing."""
+    if isnan(paused_s) or paused_s == state.last_paused_s:
         return state
     known = state.setting.pause_s
-    pause_s = known + _NEWEST_PAUSE * (seen.paused_s - known)
-    return replace(
-        state, setting=replace(state.setting, pause_s=pause_s), last_paused_s=seen.paused_s
-    )
+    pause_s = known + _NEWEST_PAUSE * (paused_s - known)
+    return replace(state, setting=replace(state.setting, pause_s=pause_s), last_paused_s=paused_s)
 
 
 def _considered(
@@ -159,6 +162,7 @@ def _considered(
     wanted = WantedChange(
         seen, state.rules, setting.problem, plan, carries_now, moves, shares_only, state.changes,
         since_s, state.useless_per_s, proposal.beyond_rate,
+        inf if proposal.carry_per_s is None else proposal.carry_per_s,
     )  # fmt: skip
     no = refusal(wanted)
     if no is not None:

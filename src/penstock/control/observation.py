@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from math import isnan, nan
 
 from penstock.model.arrays import BoolVector, FloatVector
+from penstock.model.instance_traffic import InstanceTraffic
 from penstock.model.placement import Placement
 
 
@@ -38,6 +39,8 @@ class Observation:
     #: Tuples/s on each stream, (streams,), and into each instance, (instances,).
     stream_per_s: FloatVector | None = None
     instance_per_s: FloatVector | None = None
+    #: Tuples/s between instances, where the engine counts them, for each topology.
+    traffic: tuple[InstanceTraffic, ...] = ()
 
     @property
     def offered(self) -> float:

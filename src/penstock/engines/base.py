@@ -8,7 +8,7 @@ it cannot do is refused before anything is tried.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from penstock.engines.lab.lab import Lab
     from penstock.engines.lab.machines import LabMachine
     from penstock.engines.publication import Publication
+    from penstock.engines.reading import Reading
     from penstock.model.plan import Plan
     from penstock.model.snapshot import Snapshot
     from penstock.model.telemetry import Sample
@@ -40,6 +41,7 @@ class Ability(StrEnum):
     RUN = "run a topology from code"
     LAB = "run on a lab of unlike machines"
     DEMO = "show the closed loop on a lab"
+    WATCH = "be watched while it runs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,46 @@ class Session(Protocol):
         ...
 
 
+class WatchSession(Session, Protocol):
+    """A conversation that lasts: read every few seconds, and told what to change.
+
+    What was asked once may be lost at any time and found again: each call stands for itself, and
+    raises :class:`penstock.engines.publisher.EngineAway` where another try may succeed.
+
+    A plan in which every instance stays where it is and only shares differ is published as any
+    other is, and nothing restarts: no step of its publication pauses.
+    """
+
+    @property
+    def lock(self) -> Path | None:
+        """A file beside what is written, where all who change this cluster meet; none: no such."""
+        ...
+
+    def reading(self) -> Reading:
+        """What runs now, and what telemetry says of it; seldom more than a second of work."""
+        ...
+
+    def use(self, machines: Collection[str]) -> None:
+        """Have exactly these machines in use, as far as the engine can take others out of use.
+
+        Called before a plan is published with those of the old and of the new one, and afterwards
+        with those of the new one. Nothing happens where it is so already.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class WatchOrder:
+    """How a cluster is watched."""
+
+    say: Say = lambda _text: None
+    #: Folders of telemetry; none: where the engine keeps it.
+    telemetry: tuple[str, ...] = ()
+    #: Rates are means over the newest so many seconds.
+    window_s: float = 30.0
+    clock: Callable[[], float] = time.time
+
+
 @dataclass(frozen=True)
 class Batch:
     """What one batch of a run did."""
@@ -132,6 +174,8 @@ class RunOrder:
     rows_per_batch: int = 20_000
     levels: tuple[float, ...] = (1.0,)
     every_s: float = 0.0
+    #: A file of the rates at which numbers are offered, whether they are taken in or not.
+    rates: Path | None = None
     files: Path | None = None
     files_per_batch: int = 1
     kafka: str | None = None
@@ -198,6 +242,10 @@ class Engine(Protocol):
         """Open a conversation with the running cluster (abilities SNAPSHOT and PUBLISH)."""
         raise NotImplementedError
 
+    def watch(self, order: WatchOrder) -> AbstractContextManager[WatchSession]:
+        """Open a conversation that lasts (WATCH, which needs SNAPSHOT and PUBLISH)."""
+        raise NotImplementedError
+
     def telemetry(self) -> Sequence[str]:
         """Folders of the telemetry of this cluster, where nobody names them (TELEMETRY)."""
         raise NotImplementedError
@@ -233,6 +281,7 @@ METHODS: Mapping[Ability, tuple[str, ...]] = {
     Ability.RUN: ("run", "results"),
     Ability.LAB: ("require_lab", "start_lab"),
     Ability.DEMO: ("closed_loop",),
+    Ability.WATCH: ("watch",),
 }
 
 

@@ -12,6 +12,7 @@ from penstock.files.versions import FormatVersion
 
 _VERSIONS = {
     "advice": 1,
+    "certified": 1,
     "changes": 1,
     "comparison": 1,
     "component-explanation": 1,
@@ -40,6 +41,7 @@ _VERSIONS = {
     "store-expiry": 1,
     "sweep-results": 1,
     "validation": 1,
+    "watch-event": 1,
 }
 ANSWER_FORMATS = {
     name: FormatVersion(f"penstock/{name}", version) for name, version in _VERSIONS.items()

@@ -78,6 +78,7 @@ SAMPLE_FIELDS: tuple[SampleField, ...] = (
     SampleField("worker_memory_mb", _N, "memory of the worker process", "MB"),
     SampleField("queue_fill", _N, "mean fill of the task's input queue", "0 to 1"),
     SampleField("held_back", _N, "part of the window a spout was kept from emitting", "0 to 1"),
+    SampleField("backlog", _N, "tuples that wait at a spout's source, at the end", "tuples"),
     SampleField("latency_ms", _N, "mean complete latency, at spouts", "ms"),
     SampleField("uptime_s", _N, "age of the worker process at the window's end", "s"),
 )
@@ -148,6 +149,7 @@ class Sample:
     worker_memory_mb: float | None = None
     queue_fill: float | None = None
     held_back: float | None = None
+    backlog: float | None = None
     latency_ms: float | None = None
     uptime_s: float | None = None
     version: int = field(default=SAMPLE_VERSION)

@@ -150,7 +150,7 @@ class CapacityPlanner:
             if len(self._slowed) > _MOST_SLOWED:
                 self._slowed.clear()
             problem = at_speeds(self.problem, speed)
-            self._slowed[key] = CapacityPlanner(problem, self.least, self._budget, self.levels)
+            self._slowed[key] = type(self)(problem, self.least, self._budget, self.levels)
         return self._slowed[key]
 
     def used(self, placement: Placement, rate_per_s: float) -> float:
@@ -257,11 +257,14 @@ class CapacityPlanner:
     def _planned(self, level: int, alive: BoolVector) -> Placement | None:
         key = (level, self._there(alive).tobytes())
         if key not in self._plans:
-            part = Restricted.to(self.problem, self._first_of_each(alive))
-            rate = level * self.bound_per_s / self.levels
-            terms = Terms(carry_per_s=rate, least=(self.least,))
-            best = plan(replace(part.problem, terms=terms), budget=self._budget).plan
-            if best is None:  # more than these machines carry
-                best = plan(part.problem, budget=self._budget).plan
-            self._plans[key] = None if best is None else part.back(best.placement)
+            self._plans[key] = self._chosen(level * self.bound_per_s / self.levels, alive)
         return self._plans[key]
+
+    def _chosen(self, rate_per_s: float, alive: BoolVector) -> Placement | None:
+        """The placement that carries a rate by the least; where none does, the most."""
+        part = Restricted.to(self.problem, self._first_of_each(alive))
+        terms = Terms(carry_per_s=rate_per_s, least=(self.least,))
+        best = plan(replace(part.problem, terms=terms), budget=self._budget).plan
+        if best is None:  # more than these machines carry
+            best = plan(part.problem, budget=self._budget).plan
+        return None if best is None else part.back(best.placement)

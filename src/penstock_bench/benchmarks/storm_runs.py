@@ -119,6 +119,14 @@ def compared(topology: str, machines: str, seconds: float, windows: int) -> Stor
         return _Comparison(trial, seconds, windows, meter).run()
 
 
+def measured_costs(trial: Trial, meter: PaceMeter) -> tuple[Profile, dict[str, float]]:
+    """Costs at several rates, and what each machine uses beside its workers.
+
+    The topology goes on running, with everything on every machine.
+    """
+    return _Comparison(trial, 0.0, 0, meter)._measure()
+
+
 @dataclass
 class _Comparison:
     trial: Trial

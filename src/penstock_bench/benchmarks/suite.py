@@ -162,7 +162,7 @@ def run_suite(
     report = Report([], [], [])
     try:
         for entry in (*_entries(suite, "tables", quick), *_entries(suite, "benchmarks", quick)):
-            if only in _title(entry) or only == entry.get("part"):
+            if _is_meant(entry, only):
                 entry["with"] = entry.get("with", {}) | _taken(entry, settings or {})
                 _add(report, entry, quick, progress)
                 keep(report)
@@ -172,6 +172,13 @@ def run_suite(
         names = [*_parts(suite), *(entry["name"] for entry in suite["benchmarks"])]
         raise UnknownNameError(f"benchmark of {name} with this in its name", only, names)
     return report
+
+
+def _is_meant(entry: Mapping[str, Any], only: str) -> bool:
+    """All that has these words, or is of this part; what takes hours must be asked for."""
+    if not only:
+        return not entry.get("alone")
+    return only in _title(dict(entry)) or only == entry.get("part")
 
 
 def _parts(suite: Mapping[str, Any]) -> list[str]:

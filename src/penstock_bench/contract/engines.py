@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from math import isnan
 from pathlib import Path
 from typing import ClassVar
 
@@ -34,6 +35,7 @@ from penstock.engines.base import (
     PublishOrder,
     RunOrder,
     Session,
+    WatchOrder,
     lacks,
 )
 from penstock.engines.publisher import NotFollowed
@@ -49,6 +51,7 @@ from penstock.model.topology import Kind, Topology
 from penstock.registry import parameters_of
 from penstock.schedulers import SCHEDULERS
 
+_NOW_S = 1_767_225_600.0
 #: A run that has not ended a batch by then is stopped all the same.
 _MOST_QUESTIONS = 10_000
 
@@ -83,6 +86,7 @@ class EngineContract:
             Ability.PUBLISH: PublishContract,
             Ability.TELEMETRY: TelemetryContract,
             Ability.RUN: RunContract,
+            Ability.WATCH: WatchContract,
         }
         abilities = sorted(self.engine.capabilities.abilities & {*contracts})
         kinds = type(self).__mro__
@@ -215,6 +219,73 @@ class PublishContract(EngineContract):
         assert receipts[-1].trouble
 
 
+class WatchContract(PublishContract):
+    """Engines that the loop can watch; ``cluster`` as for those that put plans in force."""
+
+    def test_what_can_be_watched_can_be_told(self) -> None:
+        abilities = self.engine.capabilities.abilities
+        assert {Ability.SNAPSHOT, Ability.PUBLISH} <= abilities
+
+    def test_a_reading_fits_its_snapshot(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with self.cluster(tmp_path, monkeypatch).watch(_order(tmp_path)) as session:
+            reading = session.reading()
+        snapshot = reading.snapshot
+        machines = set(snapshot.cluster.machine_index)
+        places = {
+            (d.topology, component): places
+            for d in snapshot.deployed
+            for component, places in d.components
+        }
+        assert reading.time_s == _NOW_S
+        assert set(reading.topologies) == {d.topology for d in snapshot.deployed}
+        assert set(reading.machine_points) <= machines
+        for topology, component, number in reading.instances:
+            assert number < len(places[topology, component])
+        for key, shares in reading.shares.items():
+            assert len(shares) == len(places[key])
+        for one in reading.topologies.values():
+            rates = (one.offered_per_s, one.processed_per_s, one.backlog, one.latency_s)
+            assert all(isnan(value) or value >= 0.0 for value in rates)
+            assert isnan(one.held_back) or 0.0 <= one.held_back <= 1.0
+        assert isnan(reading.telemetry_age_s) or reading.telemetry_age_s >= 0.0
+
+    def test_reading_changes_nothing(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        with self.cluster(tmp_path, monkeypatch).watch(_order(tmp_path)) as session:
+            first, second = session.reading().snapshot, session.reading().snapshot
+        assert (first.topologies, first.deployed) == (second.topologies, second.deployed)
+
+    def test_what_runs_can_be_published_again_and_nothing_restarts(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """So that what an interrupted change left can be made whole."""
+        with self.cluster(tmp_path, monkeypatch).watch(_order(tmp_path)) as session:
+            before = session.snapshot()
+            now = plan_in_force(before)
+            publication = session.prepare(now, before)
+            assert not any(step.pauses for step in publication.steps)
+            assert _publish(session, now).outcome == APPLIED
+            assert session.snapshot().deployed == before.deployed
+
+    def test_machines_in_use_may_be_said_twice(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with self.cluster(tmp_path, monkeypatch).watch(_order(tmp_path)) as session:
+            machines = [m.name for m in session.snapshot().cluster.machines]
+            session.use(machines)
+            session.use(machines)
+            assert {m.name for m in session.snapshot().cluster.machines} == {*machines}
+
+    def test_a_machine_out_of_use_is_still_there(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with self.cluster(tmp_path, monkeypatch).watch(_order(tmp_path)) as session:
+            machines = [m.name for m in session.snapshot().cluster.machines]
+            session.use(machines[:1])
+            assert {m.name for m in session.snapshot().cluster.machines} == {*machines}
+
+
 class RunContract(EngineContract):
     """Engines that run topologies from code."""
 
@@ -246,6 +317,11 @@ def _own_components(topology: Topology) -> list[str]:
 def _snapshot(engine: Engine) -> Snapshot:
     with engine.connect(_silent) as session:
         return session.snapshot()
+
+
+def _order(tmp_path: Path) -> WatchOrder:
+    """A clock that stands, and telemetry of which there is none yet."""
+    return WatchOrder(telemetry=(str(tmp_path / "telemetry"),), clock=lambda: _NOW_S)
 
 
 def _moved(snapshot: Snapshot) -> Plan:

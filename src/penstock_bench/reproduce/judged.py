@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from penstock.errors import PenstockError
-from penstock_bench.reproduce.measures import Reading, read
+from penstock_bench.reproduce.measures import FigureReading, read
 from penstock_bench.reproduce.paper_fields import Experiment, KeptMeasure, Row
 from penstock_bench.reproduce.paper_file import Paper
 from penstock_bench.reproduce.runner import Results
@@ -22,7 +22,7 @@ class JudgedRow:
     experiment: Experiment
     row: Row
     #: Our numbers; with ``over``, the one that counts.
-    ours: tuple[Reading, ...]
+    ours: tuple[FigureReading, ...]
     verdict: Verdict
     #: Why there is no number, if there is none.
     missing: str = ""
@@ -71,7 +71,7 @@ def judge_row(paper: Paper, experiment: Experiment, row: Row, results: Results) 
 
 def _readings(
     paper: Paper, experiment: Experiment, row: Row, results: Results
-) -> Iterator[Reading]:
+) -> Iterator[FigureReading]:
     if isinstance(row.measure, KeptMeasure):
         yield read(row.measure, {})
         return
@@ -84,7 +84,7 @@ def _readings(
         yield read(row.measure, results.figures[where])
 
 
-def _counted(row: Row, readings: tuple[Reading, ...]) -> tuple[Reading, ...]:
+def _counted(row: Row, readings: tuple[FigureReading, ...]) -> tuple[FigureReading, ...]:
     """All of them, or the one with the most or least."""
     there = [reading for reading in readings if reading.values]
     if row.over == "each" or not there:

@@ -20,7 +20,7 @@ from penstock_bench.reproduce.paper_fields import (
 
 
 @dataclass(frozen=True)
-class Reading:
+class FigureReading:
     """Our numbers for one row in one setting; none where there is no such plan."""
 
     values: tuple[float, ...]
@@ -30,52 +30,54 @@ class Reading:
     no_plan: bool = False
 
 
-def read(measure: Measure, figures: FiguresByName) -> Reading:
+def read(measure: Measure, figures: FiguresByName) -> FigureReading:
     """The row's numbers in one setting."""
     if isinstance(measure, CountsMeasure):
         values = [_figure(figures, measure.of[0], name) for name in measure.figures]
         known = tuple(value for value in values if value is not None)
-        return Reading(known) if len(known) == len(values) else _no_plan(figures, *measure.of)
+        return FigureReading(known) if len(known) == len(values) else _no_plan(figures, *measure.of)
     if isinstance(measure, RatioMeasure):
         top, bottom = read(measure.top, figures), read(measure.bottom, figures)
         if not (top.values and bottom.values):
             return top if bottom.values else bottom
         if bottom.values[0] == 0.0:
-            return Reading((), "nothing to divide by")
-        return Reading((top.values[0] / bottom.values[0],))
+            return FigureReading((), "nothing to divide by")
+        return FigureReading((top.values[0] / bottom.values[0],))
     if isinstance(measure, KeptMeasure):
         value = kept_figure(measure)
         if value is None:
-            return Reading((), f"The kept file is not here; {measure.command} prints the figure.")
-        return Reading((value,))
+            return FigureReading(
+                (), f"The kept file is not here; {measure.command} prints the figure."
+            )
+        return FigureReading((value,))
     return _single(measure, figures)
 
 
 def _single(
     measure: ChangeMeasure | ValueMeasure | AwayMeasure | BetweenMeasure, figures: FiguresByName
-) -> Reading:
+) -> FigureReading:
     if isinstance(measure, BetweenMeasure):
         scheduler = measure.of[0]
         first = _figure(figures, scheduler, measure.figure)
         other = _figure(figures, scheduler, measure.other)
         if first is None or other is None:
             return _no_plan(figures, scheduler)
-        return Reading((_apart(first, other),))
+        return FigureReading((_apart(first, other),))
     if isinstance(measure, AwayMeasure):
         value = _figure(figures, measure.of[0], measure.figure)
         if value is None:
             return _no_plan(figures, *measure.of)
-        return Reading((_apart(value * measure.times, measure.measured),))
+        return FigureReading((_apart(value * measure.times, measure.measured),))
     label, value = _best(figures, measure)
     if value is None:
         return _no_plan(figures, *measure.of)
     detail = label if len(measure.of) > 1 else ""
     if isinstance(measure, ValueMeasure):
-        return Reading((value * measure.times,), detail)
+        return FigureReading((value * measure.times,), detail)
     base = _figure(figures, measure.against, measure.against_figure or measure.figure)
     if base is None:
         return _no_plan(figures, measure.against)
-    return Reading((change_percent(value, base, measure.percent_of),), detail)
+    return FigureReading((change_percent(value, base, measure.percent_of),), detail)
 
 
 def change_percent(value: float, base: float, percent_of: str) -> float:
@@ -112,6 +114,6 @@ def _figure(figures: FiguresByName, scheduler: str, name: str) -> float | None:
     return value if isinstance(value, float) else None
 
 
-def _no_plan(figures: FiguresByName, *labels: str) -> Reading:
+def _no_plan(figures: FiguresByName, *labels: str) -> FigureReading:
     why = "; ".join(f"{label}: {figures[label].get('why_not') or 'no figure'}" for label in labels)
-    return Reading((), f"No plan by {why}.", no_plan=True)
+    return FigureReading((), f"No plan by {why}.", no_plan=True)

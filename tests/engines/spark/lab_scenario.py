@@ -29,6 +29,7 @@ from penstock.engines.spark.deployment import PlaceBy
 from penstock.engines.spark.planned import PlanInForce, PlannedRun
 from penstock.engines.spark.sources import FileSource
 from penstock.engines.spark.standalone import start_lab
+from penstock.engines.spark.watched_run import SparkRunSession
 from penstock.files import examples
 from penstock.files.store import save
 
@@ -67,11 +68,13 @@ def main(folder: Path) -> None:
     machines = parse_machines("60,40", cores=2)
     path = folder / "plan.json"
     save(plan_for(graph, machines), path)
-    said, seen, listening = [], [], {}
+    said, seen, readings, listening = [], [], [], {}
+    watched = SparkRunSession(folder / "run")
     with lab_of("test", machines, warm_up_s=600) as lab:
 
         def see(batch):
             seen.append(batch)
+            readings.append(watched.reading())
             if not listening:
                 listening.update(what_listens(lab))
             if len(seen) == REPLACED_AFTER:
@@ -92,6 +95,12 @@ def main(folder: Path) -> None:
         "hosts": [sorted({sample.host for sample in batch.samples}) for batch in seen],
         "types": sorted({(s.host, s.machine_type) for batch in seen for s in batch.samples}),
         "said": said,
+        "there": [[m.name for m in r.snapshot.cluster.machines] for r in readings],
+        "runs": [
+            sorted({m for _, p in r.snapshot.deployed[0].components for m, _ in p})
+            for r in readings
+        ],
+        "cpu": sorted(readings[3].machine_points),
         "exact": state_of(folder / "run", "count") == dict(words),
         "left": [str(f) for h in lab.held.values() for f in h.group.folders if f.exists()],
         "folder_left": lab.folder.exists(),

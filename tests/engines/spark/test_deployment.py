@@ -82,6 +82,18 @@ def test_a_component_that_ran_nowhere_else_gets_a_place():
     assert sorted(set(left.placement.component.tolist())) == [0, 1, 2]
 
 
+def test_what_ran_on_one_machine_alone_goes_on_all_others_by_their_speed():
+    kinds = {"M1": {"cpu_points": 90.0}, "M2": {"cpu_points": 50.0}, "M3": {"cpu_points": 30.0}}
+    problem = build(
+        topology("a>b", streams={"a>b": {"grouping": "weighted"}}),
+        cluster(types=kinds, M1=1, M2=1, M3=1), profile(a=0.1, b=0.1), weighted=True,
+    )  # fmt: skip
+    left = without_machines(Plan(problem, Placement.of([0, 1], [0, 0]), "by hand"), {"M1-1"})
+    # Every stage on both, 50 to 30.
+    assert Deployment.of(left, "t").shares("a") == pytest.approx([0.625, 0.375])
+    assert Deployment.of(left, "t").shares("b") == pytest.approx([0.625, 0.375])
+
+
 def test_nothing_left_is_an_error():
     with pytest.raises(InputError, match="cannot run the plan"):
         without_machines(plan(), {"M1-1", "M2-1"})

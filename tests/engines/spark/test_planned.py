@@ -20,6 +20,9 @@ def test_a_run_under_a_plan(tmp_path):
     assert facts["numbers"] == list(range(7))
     # Both machines, the plan that has only the first, both again, and what is left of them.
     assert facts["hosts"] == [*[["m1", "m2"]] * 2, ["m1"], ["m1", "m2"], *[["m1"]] * 3]
+    # Who watches sees the same, on the machines of the plan's own cluster that have a worker.
+    assert facts["runs"] == facts["there"] == facts["hosts"]
+    assert facts["cpu"] == ["m1", "m2"]
     assert facts["types"] == [["m1", "cpu60"], ["m2", "cpu40"]]
     path = tmp_path / "plan.json"
     # 60 of 100 points are left.

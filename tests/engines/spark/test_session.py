@@ -8,7 +8,13 @@ import pytest
 from tests.engines.listeners import lets_strangers_in, secret_on_a_command_line
 
 from penstock.engines.spark.session import say_ui_address
-from penstock.engines.spark.spark_secret import SECRET, authentication, new_secret
+from penstock.engines.spark.spark_secret import (
+    SECRET,
+    PageKey,
+    authentication,
+    new_secret,
+    page_key,
+)
 from penstock.system.private_folder import scratch_folder
 
 pytestmark = pytest.mark.spark
@@ -40,11 +46,13 @@ def test_workers_take_no_code_from_the_current_folder(tmp_path):
 def test_a_driver_finds_the_secret_of_the_cluster_it_goes_to():
     scratch = scratch_folder()
     folders = [scratch.make_folder("unit-") for _ in range(2)]
+    pages = [PageKey(f"http://127.0.0.1:{i}", bytes([i] * 64)) for i in range(2)]
     try:
-        secrets = [new_secret(f, f"spark://127.0.0.1:{i}") for i, f in enumerate(folders)]
+        secrets = [new_secret(f, f"spark://127.0.0.1:{i}", pages[i]) for i, f in enumerate(folders)]
         assert secrets[0] != secrets[1]
         for number, secret in enumerate(secrets):
             assert authentication(f"spark://127.0.0.1:{number}")[SECRET] == secret
+            assert page_key(f"spark://127.0.0.1:{number}") == pages[number]
             assert secret_on_a_command_line(secret) == []
         assert authentication("spark://127.0.0.1:2") == {}
         assert authentication("spark://elsewhere:0") == {}

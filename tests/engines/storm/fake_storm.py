@@ -49,6 +49,9 @@ class FakeStorm:
     def opened(self, *_: object, **__: object) -> Iterator[FakeStorm]:
         yield self
 
+    def close(self) -> None:
+        self.asked.append(("close", {}))
+
     def ask(self, what: str, **fields: Any) -> Any:
         self.asked.append((what, fields))
         return getattr(self, "_" + what.replace("-", "_"))(**fields)
@@ -104,19 +107,23 @@ class FakeStorm:
         if topology != self.id:
             return {"executors": executors}
         for component, places in self.places.items():
-            for machine, port in places:
+            # Even ranges, and the rest with the last one.
+            tasks = COMPONENTS[component]["tasks"]
+            each, end = tasks // len(places), task + tasks
+            for number, (machine, port) in enumerate(places, start=1):
+                last = task + each - 1 if number < len(places) else end - 1
                 executors.append(
                     {
                         "component": component,
                         "first_task": task,
-                        "last_task": task,
+                        "last_task": last,
                         "host": f"host-{machine}",
                         "port": port,
                         "uptime_s": 50,
                         "supervisor": f"id-{machine}",
                     }
                 )
-                task += 1
+                task = last + 1
         return {"executors": executors}
 
     def _statistics(self, topology: str) -> Any:

@@ -1,12 +1,20 @@
 """Files that Python and Java share: plans, telemetry lines; and where Storm's own come from."""
 
 import json
+import zipfile
 from pathlib import Path
 
 import pytest
 
+from penstock.engines.java import Java, JavaSearch
 from penstock.engines.storm import home as storm_home
-from penstock.engines.storm.home import StormMissing, cache_folder, find_home, plugin_jar
+from penstock.engines.storm.home import (
+    StormMissing,
+    cache_folder,
+    find_home,
+    plugin_jar,
+    require_java,
+)
 from penstock.engines.storm.plans_in_force import parts_in_force, plan_file_text
 from penstock.engines.storm.proof import prove
 from penstock.files.store import dumps, load
@@ -121,3 +129,20 @@ def test_every_acked_tuple_must_arrive_over_every_path(tmp_path):
 
 def test_nothing_acked_proves_nothing(tmp_path):
     assert not prove(tmp_path, [("a", "b")]).holds
+
+
+def test_a_storm_that_needs_a_newer_java_says_so(tmp_path, monkeypatch):
+    lib = tmp_path / "lib"
+    lib.mkdir()
+    (tmp_path / "RELEASE").write_text("3.2.0\n")
+    with zipfile.ZipFile(lib / "storm-client-3.2.0.jar", "w") as jar:
+        jar.writestr("META-INF/versions/99/org/apache/storm/Config.class", bytes(8))
+        # Class files of Java 21 have the number 65.
+        jar.writestr("org/apache/storm/Config.class", bytes.fromhex("cafebabe00000041") + b"...")
+    home = find_home({"STORM_HOME": str(tmp_path)})
+    assert home.needs_java == 21
+    java = Java(tmp_path, tmp_path / "bin" / "java", "17.0.9", 17, "PATH")
+    monkeypatch.setattr(storm_home, "find_java", lambda _environ: JavaSearch(java, ()))
+    with pytest.raises(StormMissing, match=r"Storm 3\.2\.0 in .* needs Java 21 or newer"):
+        require_java({}, home)
+    assert require_java({}) == java.executable

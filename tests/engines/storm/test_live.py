@@ -3,21 +3,28 @@
 import json
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.engines.listeners import listeners, open_to_others, secret_on_a_command_line, tree_of
 from tests.engines.storm.storm_lab import LARGE, MACHINES, SMALL, storm_lab, until
 
+from penstock.app.watching.options import Act, WatchOptions
+from penstock.app.watching.watch import watching
 from penstock.cli.main import main
 from penstock.engines.storm.bridge import BridgeError, open_bridge
+from penstock.engines.storm.engine import StormEngine
 from penstock.engines.storm.faults import kill_machine
 from penstock.engines.storm.from_nimbus import read_nimbus
 from penstock.engines.storm.home import StormMissing, find_home, plugin_jar, require_java
+from penstock.engines.storm.lab_topology import LabTopology
 from penstock.engines.storm.proof import PROOF_FOLDER, prove
 from penstock.engines.storm.snapshot import snapshot_of
+from penstock.files.receipt_file import read_receipts
 from penstock.files.store import load, save
 from penstock.model.profile import Cost, Profile
+from penstock.model.watch_rules import WatchSetting
 
 pytestmark = pytest.mark.storm
 _WITHOUT_PASSWORDS = "org.apache.storm.security.auth.SimpleTransportPlugin"
@@ -77,6 +84,52 @@ def submit(lab, bridge):
         main="penstock.storm.lab.LabTopology",
         arguments=["linear", "linear", json.dumps(options)],
     )
+
+
+def test_the_loop_takes_one_step_of_load_with_one_decision(lab, tmp_path):
+    """Both machines are used when one does not carry the load any more, and nothing else happens.
+
+    Costs are told to be three times what they are, so that it takes no load that this computer
+    feels: the first machine carries (90 - 5) / 1.52 = 56 tuples/s, both carry 60.
+    """
+    topology = LabTopology(lab.folder, "linear", "watched")
+    topology.feed(10.0)
+    dear = [replace(cost, e=3 * cost.e) for cost in profile().costs]
+    save(replace(profile(), costs=tuple(dear)), tmp_path / "profile.json")
+    # A step is seen within 8 s, and told of again in the next 8 if it was not.
+    setting = WatchSetting("ds2", {"every_s": 8.0, "warm_up": 0, "activation": 1})
+    options = WatchOptions(
+        tmp_path / "profile.json", setting, Act.NOW, window_s=6.0, history=tmp_path / "history",
+        telemetry=(str(topology.telemetry),), weighted=True,
+    )  # fmt: skip
+    events = []
+    with lab.bridge() as bridge:
+        counts = {"low": 1, "mid": 1, "high": 1}
+        topology.submit(
+            bridge, counts, 1, weighted=True, proof=True, queued=True, reports_every_s=2
+        )
+        engine = StormEngine(storm_yaml=lab.storm_yaml)
+        with watching(engine, options, tell=events.append) as watcher:
+
+            def turned(true):
+                watcher.turn()
+                return watcher._seen is not None and true(watcher._seen)
+
+            soon(lambda: turned(lambda seen: seen.processed > 5), "the first rates")
+            topology.feed(60.0)
+            soon(lambda: turned(lambda seen: len(seen.placement.machines_used) == 2), "a step")
+            soon(lambda: turned(lambda seen: seen.processed > 55), "the rate offered")
+            assert watcher._seen.paused_s > 0.0
+        decided = [event for event in events if event.kind == "decision"]
+        assert [event.facts["status"] for event in decided] == ["applied"], decided
+        ((receipt, _),) = read_receipts(tmp_path / "history")[0]
+        assert (receipt.outcome, receipt.topologies) == ("applied", ("watched",))
+        topology.feed(0.0)
+        time.sleep(2)
+        result = prove(topology.proof, [("mid", "high")])
+        assert result.holds, result.missing[:3]
+        bridge.ask("kill", name="watched", wait_s=0)
+        soon(lambda: not bridge.ask("cluster")["topologies"], "its end")
 
 
 def test_a_plan_is_obeyed_and_a_lost_machine_survived(lab, tmp_path, capsys):

@@ -143,7 +143,6 @@ def test_where_no_machine_holds_more_the_proof_is_one_for_all():
     problem = build(topology("a>b"), cluster(M1=2), profile(met=25.0, a=1.0, b=1.0))
     assert most_on_a_machine(problem) == 4
     outcome = solve(problem, "penstock")
-    assert outcome.bound_kind in ("exact search", "linear programme over machine types")
     assert outcome.bound_scale == pytest.approx(capacity(problem, outcome.placement).scale)
 
 

@@ -33,6 +33,7 @@ from penstock.evaluate.network import traffic
 from penstock.evaluate.rates import instance_rates
 from penstock.model.arrays import FloatVector
 from penstock.model.cluster import Hop
+from penstock.model.instance_traffic import InstanceTraffic
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
 from penstock.model.profile import StreamMeasure
@@ -115,6 +116,7 @@ class TunePolicy:
     def _looked(self, seen: Observation, memory: TuneMemory, setting: Setting) -> Proposal:
         rate = memory.offered / memory.samples
         problem = _measured(setting.problem.with_counts(memory.counts), _logged(memory))
+        problem = _with_traffic(problem, seen.traffic)
         busiest, mean = _in_use(seen, memory)
         evidence: tuple[tuple[str, float], ...] = (("offered", rate), ("busiest CPU", busiest))
         planner = setting.planner
@@ -233,6 +235,13 @@ def _measured(problem: Problem, streams: FloatVector | None) -> Problem:
         known[topology, *ends] = replace(measure, topology=topology, tuples_per_s=rate)
     profile = replace(problem.profile, streams=tuple(known.values()))
     return replace(problem, profile=profile)
+
+
+def _with_traffic(problem: Problem, counted: Sequence[InstanceTraffic]) -> Problem:
+    """The problem with the traffic between executors as it is now, where it is counted."""
+    if not counted or problem.profile is None:
+        return problem
+    return replace(problem, profile=replace(problem.profile, traffic=tuple(counted)))
 
 
 def _on_the_way(problem: Problem, placement: Placement) -> float:

@@ -11,7 +11,7 @@ from penstock.errors import InputError
 from penstock.evaluate.capacity import capacity
 from penstock.model.placement import Placement
 from penstock.model.plan import Plan
-from penstock.planning.contingencies.with_rates import without_machine
+from penstock.planning.stage_plans import spread_over
 
 
 def without_machines(plan: Plan, lost: Set[str]) -> Plan:
@@ -35,12 +35,13 @@ def _without(plan: Plan, machine: str, gone: Sequence[str]) -> Plan:
     left = placement.machine != number
     components = np.unique(placement.component)
     if not np.array_equal(np.unique(placement.component[left]), components):
-        # Some component ran nowhere else: the planner finds it a place.
-        terms = replace(problem.terms, avoid=(*problem.terms.avoid, *gone))
-        contingency = without_machine(problem.with_terms(terms), placement, number)
-        if contingency is None:
+        # Some component ran nowhere else: everything goes on all machines that may be there.
+        names = {machine, *gone}
+        others = [m for m, one in enumerate(problem.cluster.machines) if one.name not in names]
+        spread = spread_over(problem, others) if others else None
+        if spread is None:
             raise InputError(f"without {machine}, the machines that are left cannot run the plan")
-        return replace(plan, placement=contingency)
+        return replace(plan, placement=spread)
     share = placement.share[left].copy()
     of = placement.component[left]
     totals = np.bincount(of, weights=np.nan_to_num(share), minlength=int(components.max()) + 1)

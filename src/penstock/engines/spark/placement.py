@@ -35,6 +35,8 @@ _HANDING_ON = 1
 _READING = 1
 #: Cores that a worker must offer beyond those its instances use.
 MORE_CORES = _HANDING_ON + _READING
+#: The number that Spark gives to its own.
+_DEFAULT_PROFILE = 0
 _ARRIVES_WITHIN_S = 120.0
 _STANDALONE = "spark://"
 
@@ -66,8 +68,8 @@ def settings(deployment: Deployment, machines_per_place: int) -> dict[str, str]:
     Stages without a place of their own, which read the input and deal it out, run where most of
     the work is: on a slow machine they would hold up all others.
     """
-    bound = [place for place in deployment.places if place != ANYWHERE]
-    if not bound:
+    reader = reader_of(deployment)
+    if reader == ANYWHERE:
         return {}
     return {
         "spark.dynamicAllocation.enabled": "true",
@@ -84,8 +86,13 @@ def settings(deployment: Deployment, machines_per_place: int) -> dict[str, str]:
         "spark.dynamicAllocation.maxExecutors": str(machines_per_place),
         "spark.executor.cores": "1",
         "spark.executor.memory": f"{EXECUTOR_MB}m",
-        f"spark.executor.resource.{resource_name(bound[0])}.amount": "1",
+        f"spark.executor.resource.{resource_name(reader)}.amount": "1",
     }
+
+
+def reader_of(deployment: Deployment) -> str:
+    """The place of stages that have none of their own: where most of the work is."""
+    return next((place for place in deployment.places if place != ANYWHERE), ANYWHERE)
 
 
 @dataclass
@@ -93,13 +100,35 @@ class Places:
     """The places of a deployment, as one session of Spark sees them."""
 
     spark: SparkSession
+    #: Where stages of no place run, which read the input.
+    reader: str = ANYWHERE
     profiles: dict[str, ResourceProfile] = field(default_factory=dict)
+    #: Places that instances are bound to now, and that of the reader.
+    used: frozenset[str] = frozenset()
 
     def adopt(self, deployment: Deployment) -> None:
-        """Make every place of a deployment reachable, or an error that names those that are not."""
+        """Go on with a deployment all of whose places can be reached, or an error."""
+        self.reach(deployment)
+        self.use(deployment)
+
+    def use(self, deployment: Deployment) -> None:
+        """Note which places a deployment needs from now on."""
+        self.used = frozenset({*deployment.places, self.reader} - {ANYWHERE})
+
+    def missing(self, deployment: Deployment) -> list[str]:
+        """Places of a deployment at which no executor is ready."""
+        there = self.alive()
+        return [p for p in deployment.places if p != ANYWHERE and p not in there]
+
+    def reach(self, deployment: Deployment) -> None:
+        """Make every place of a deployment reachable, or an error that names those that are not.
+
+        May be asked while batches run at other places; what it starts is warm afterwards.
+        """
         new: dict[str, ResourceProfile] = {}
-        for place in deployment.places:
-            if place == ANYWHERE or place in self.profiles:
+        for place in self.missing(deployment):
+            if place in self.profiles:
+                new[place] = self.profiles[place]
                 continue
             instances = [i for mine in deployment.instances.values() for i in mine]
             cores = max(i.cores for i in instances if i.place == place) + _HANDING_ON
@@ -116,10 +145,13 @@ class Places:
             return
         touch = inheritable_thread_target(self.spark)
         threads = ThreadPoolExecutor(len(new))
-        asked = {p: threads.submit(touch(self._touch), profile) for p, profile in new.items()}
+        group = f"reach {', '.join(sorted(new))}"
+        asked = {
+            p: threads.submit(touch(self._touch), profile, group) for p, profile in new.items()
+        }
         _, silent = wait(asked.values(), timeout=within_s)
         if silent:
-            self.spark.sparkContext.cancelAllJobs()
+            self.spark.sparkContext.cancelJobGroup(group)
         threads.shutdown()
         if silent:
             raise _nobody_at([place for place, answer in asked.items() if answer in silent])
@@ -127,20 +159,35 @@ class Places:
             answer.result()
 
     def alive(self) -> set[str]:
-        """Places that have an executor now."""
+        """Places that have an executor now; that of the reader, one for reading as well."""
         of = {profile.id: place for place, profile in self.profiles.items()}
         listed = self.spark.sparkContext._jsc.sc().statusStore().executorList(True)
-        numbers = {listed.apply(i).resourceProfileId() for i in range(listed.size())}
-        return {place for number, place in of.items() if number in numbers}
+        executors = [listed.apply(i) for i in range(listed.size())]
+        numbers = {e.resourceProfileId() for e in executors if e.id() != "driver"}
+        return {
+            place
+            for number, place in of.items()
+            if number in numbers and (place != self.reader or _DEFAULT_PROFILE in numbers)
+        }
 
-    def _touch(self, profile: ResourceProfile) -> None:
+    def _touch(self, profile: ResourceProfile, group: str) -> None:
+        self.spark.sparkContext.setJobGroup(group, group)
         one = self.spark.range(1).repartition(1)
         one.mapInArrow(_as_it_is, one.schema, profile=profile).collect()
 
 
-def _nobody_at(places: Sequence[str]) -> InputError:
+class NobodyThere(InputError):
+    """No worker has room for executors at some places."""
+
+    def __init__(self, places: Sequence[str], *findings: Finding) -> None:
+        self.places = sorted(places)
+        super().__init__(*findings)
+
+
+def _nobody_at(places: Sequence[str]) -> NobodyThere:
     needed = 2 * EXECUTOR_MB + 800
-    return InputError(
+    return NobodyThere(
+        places,
         *(
             Finding(
                 f"no worker has room for instances on {place}: the settings of a worker there must "
@@ -148,7 +195,7 @@ def _nobody_at(places: Sequence[str]) -> InputError:
                 f"{1 + MORE_CORES} cores or more and {needed} MB free (docs/spark.md)"
             )
             for place in places
-        )
+        ),
     )
 
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -27,7 +28,14 @@ from penstock.engines.spark.instance import FAILED
 from penstock.engines.spark.measured import Window, WorkerClocks, samples
 from penstock.engines.spark.memory import Memory, hot_keys
 from penstock.engines.spark.placement import Places
-from penstock.engines.spark.sources import Source
+from penstock.engines.spark.run_status import BatchStatus
+from penstock.engines.spark.sources import (
+    Arrived,
+    KafkaSource,
+    OfferedSource,
+    Source,
+    topic_lag,
+)
 from penstock.errors import PenstockError
 from penstock.files.writer import write_text
 from penstock.model.telemetry import Sample
@@ -52,6 +60,8 @@ _LOOKS_EVERY_S = 1.0
 #: An executor that crashed is back by then; a machine that is gone is not.
 LOST_AFTER_S = 20.0
 STATE, TELEMETRY, SAMPLES = "state", "telemetry", "samples.jsonl"
+#: In the facts of a commit: rows that were taken in all.
+TAKEN = "taken"
 
 
 @dataclass
@@ -71,6 +81,8 @@ class Runner:
     lost_after_s: float = LOST_AFTER_S
     #: Seconds from the start of one batch to the next; 0 for as fast as they go.
     every_s: float = 0.0
+    #: Gets each whole batch as it looks from the source.
+    on_status: Callable[[BatchStatus], None] = lambda _status: None
     clock: Callable[[], float] = time.time
     _began: float = field(default_factory=time.monotonic)
     _before: float = 0.0
@@ -116,7 +128,8 @@ class Runner:
         hot = hot_keys(commits, deployment)
         flow = Dataflow(self.topology, self.code, deployment, profiles, hot)
         memory = Memory(flow, commits)
-        notes = flow.run(self.source, rows, memory.known(), folder)
+        source, arrived = self._taking(commits)
+        notes = flow.run(source, rows, memory.known(), folder)
         now = time.monotonic()
         # Batches at fixed times stand for the time between them, others for what they took.
         seconds = max(self.every_s, now - began) if self.every_s else now - self._before
@@ -124,11 +137,40 @@ class Runner:
         samples = self._samples(notes, seconds)
         _write_lines(folder / SAMPLES, samples)
         facts = {"rows": sum(s.produced or 0 for s in samples), "seconds": seconds}
-        commits.commit(number, facts | memory.facts(notes))
+        taken = {TAKEN: source.first + source.count} if isinstance(source, OfferedSource) else {}
+        commits.commit(number, facts | taken | memory.facts(notes))
         commits.publish(SAMPLES, TELEMETRY)
         for name in self.code.stateful:
             commits.forget_before(f"{STATE}/{name}", number)
         self.on_batch(Batch(number, seconds, tuple(samples)))
+        self.on_status(self._status(number, seconds, float(facts["rows"]), source, arrived))
+
+    def _taking(self, commits: Commits) -> tuple[Source, Arrived | None]:
+        """The source of one batch, and what had come to it where it knows."""
+        if not isinstance(self.source, OfferedSource):
+            return self.source, None
+        taken: Any = commits.facts(commits.last).get(TAKEN, 0) if commits.last >= 0 else 0
+        arrived = self.source.arrived(int(taken), self.clock())
+        return self.source.taking(arrived), arrived
+
+    def _status(
+        self, number: int, seconds: float, rows: float, source: Source, arrived: Arrived | None
+    ) -> BatchStatus:
+        now = self.clock()
+        if isinstance(source, KafkaSource):
+            return BatchStatus(number, now, seconds, rows, *(self._topic_lag() or (None, None)))
+        if not isinstance(source, OfferedSource) or arrived is None:
+            return BatchStatus(number, now, seconds, rows)
+        left = source.arrived(source.first + source.count, now)
+        latency = now - arrived.waits_since_s if source.count else None
+        return BatchStatus(number, now, seconds, rows, left.offered, left.backlog, latency)
+
+    def _topic_lag(self) -> tuple[float, float] | None:
+        """As Spark told it when it planned the newest batch that is whole."""
+        for query in self.spark.streams.active:
+            if (progress := query.lastProgress) is not None and progress.sources:
+                return topic_lag(progress.sources[0].latestOffset, progress.sources[0].endOffset)
+        return None
 
     @cached_property
     def _driver(self) -> str:
@@ -165,6 +207,8 @@ class _PlaceWatch:
         if now - self._looked >= _LOOKS_EVERY_S:
             self._looked = now
             self._seen |= dict.fromkeys(self.places.alive(), now)
+            # A place out of use may go.
+            self._seen = {p: seen for p, seen in self._seen.items() if p in self.places.used}
         return [place for place, seen in self._seen.items() if now - seen > self.lost_after_s]
 
 

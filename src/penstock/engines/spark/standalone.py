@@ -8,7 +8,6 @@ find their place. All listen on loopback only, and talk only to those that know 
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import re
@@ -26,13 +25,20 @@ from penstock.engines.lab.lab import Lab
 from penstock.engines.spark.machine import MACHINE_TYPE_VARIABLE, MACHINE_VARIABLE
 from penstock.engines.spark.placement import EXECUTOR_MB, MORE_CORES, resource_name
 from penstock.engines.spark.session import require_spark
-from penstock.engines.spark.spark_secret import SECRET, authentication, new_secret
+from penstock.engines.spark.spark_secret import (
+    SECRET,
+    PageKey,
+    authentication,
+    new_secret,
+    page_key,
+)
 from penstock.system.private_folder import PrivateFolder, scratch_folder
 
 _HOST = "127.0.0.1"
 _MASTER = "org.apache.spark.deploy.master.Master"
 _WORKER = "org.apache.spark.deploy.worker.Worker"
 _PAGE_FILTER = "org.apache.spark.ui.JWSFilter"
+_PAGE_KEY_BYTES = 64
 _REGISTERED = re.compile(r"[Ss]uccessfully registered with master")
 #: Spark sets aside memory beyond the heap of an executor that runs Python.
 _EXECUTORS_PER_WORKER = 2
@@ -92,13 +98,15 @@ def start_lab(lab: Lab) -> str:
 
 
 def start_master(daemons: Daemons) -> str:
-    port = free_port()
+    port, page_port = free_port(), free_port()
     master = f"spark://{_HOST}:{port}"
-    settings = _closed(new_secret(daemons.folder, master))
+    page = PageKey(f"http://{_HOST}:{page_port}", secrets.token_bytes(_PAGE_KEY_BYTES))
+    settings = _closed(new_secret(daemons.folder, master, page), page)
     daemons.start(
         "master",
         [
-            _spark_class(), _MASTER, "--host", _HOST, "--port", str(port), "--webui-port", "0",
+            _spark_class(), _MASTER, "--host", _HOST, "--port", str(port),
+            "--webui-port", str(page_port),
             "--properties-file", _properties(daemons.folder, "master", settings),
         ],
         _environment(daemons.folder / "master"),
@@ -107,18 +115,17 @@ def start_master(daemons: Daemons) -> str:
     return master
 
 
-def _closed(secret: str) -> dict[str, str]:
+def _closed(secret: str, page: PageKey) -> dict[str, str]:
     """Settings of daemons that let in only those who know the secret, and no browser."""
-    key = base64.urlsafe_b64encode(secrets.token_bytes(64)).decode()
     return {
         "spark.authenticate": "true",
         SECRET: secret,
         # Another way to submit programs, which cannot authenticate.
         "spark.master.rest.enabled": "false",
         "spark.ui.killEnabled": "false",
-        # Pages show commands and logs; nobody is told the key that opens them.
+        # Pages show commands and logs; the key that opens them lies beside the secret.
         "spark.ui.filters": _PAGE_FILTER,
-        f"spark.{_PAGE_FILTER}.param.secretKey": key,
+        f"spark.{_PAGE_FILTER}.param.secretKey": page.text,
     }
 
 
@@ -141,7 +148,9 @@ def _start_worker(
     folder = daemons.folder / name
     folder.mkdir(mode=0o700)
     environment = _environment(folder)
-    settings = _closed(authentication(master)[SECRET])
+    page = page_key(master)
+    assert page is not None
+    settings = _closed(authentication(master)[SECRET], page)
     command: list[str | Path] = [
         _spark_class(), _WORKER, "--host", _HOST, "--webui-port", "0", "--cores", str(cores),
         "--memory", f"{memory_mb}m", "--work-dir", folder / "work",

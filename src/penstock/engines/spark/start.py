@@ -7,13 +7,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from penstock.engines.base import RunOrder
+from penstock.engines.rate_steps import read_rate_steps
 from penstock.engines.spark.code import Code, code_beside, load_code, shipped_code
 from penstock.engines.spark.deployment import Deployment, PlaceBy
 from penstock.engines.spark.kafka_connector import with_connector
 from penstock.engines.spark.planned import PlanInForce, PlannedRun
 from penstock.engines.spark.runner import Runner
 from penstock.engines.spark.session import say_ui_address, spark_session
-from penstock.engines.spark.sources import FileSource, KafkaSource, RateSource, Source
+from penstock.engines.spark.sources import (
+    FileSource,
+    KafkaSource,
+    OfferedSource,
+    RateSource,
+    Source,
+)
 from penstock.errors import InputError
 
 
@@ -66,4 +73,7 @@ def _source(order: RunOrder) -> Source:
         return KafkaSource(order.kafka, order.rows_per_batch, order.kafka_client)
     if order.files is not None:
         return FileSource(order.files, order.files_per_batch)
+    if order.rates is not None:
+        read_rate_steps(order.rates)  # what is wrong in it is said before anything starts
+        return OfferedSource(order.rates.absolute(), order.rows_per_batch)
     return RateSource(order.rows_per_batch, order.levels)

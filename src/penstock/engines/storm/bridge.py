@@ -125,7 +125,8 @@ def open_bridge(
     Without either, that of ``$STORM_CONF_DIR`` or of ``$STORM_HOME/conf``.
     """
     environ = os.environ if environ is None else environ
-    home, java, jar = find_home(environ), require_java(environ), plugin_jar()
+    home, jar = find_home(environ), plugin_jar()
+    java = require_java(environ, home)
     folder = conf_dir or _conf_dir(environ)
     settings = _settings(nimbus)
     command = [

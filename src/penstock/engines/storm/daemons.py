@@ -53,7 +53,6 @@ def shared_settings(zookeeper_port: int, nimbus_port: int, folder: Path) -> dict
         "nimbus.thrift.port": nimbus_port,
         "nimbus.monitor.freq.secs": 2,
         "nimbus.task.timeout.secs": 12,
-        "nimbus.supervisor.timeout.secs": 12,
         "nimbus.task.launch.secs": 60,
         "supervisor.worker.timeout.secs": 12,
         "supervisor.worker.start.timeout.secs": 60,

@@ -10,21 +10,33 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from penstock.change.history import Receipt
-from penstock.engines.base import Ability, Capabilities, Engine, PublishOrder, Say, Session
+from penstock.engines.base import (
+    Ability,
+    Capabilities,
+    Engine,
+    PublishOrder,
+    Say,
+    Session,
+    WatchOrder,
+    WatchSession,
+)
 from penstock.engines.lab import keeper
 from penstock.engines.publication import Publication
 from penstock.engines.storm.bridge import Bridge, open_bridge
 from penstock.engines.storm.from_nimbus import read_nimbus
 from penstock.engines.storm.from_ui import ask_ui, read_ui
 from penstock.engines.storm.home import find_home
+from penstock.engines.storm.lab_topology import telemetry_pattern
 from penstock.engines.storm.permission import Permission, plan_file_of
 from penstock.engines.storm.plans_in_force import names_in
 from penstock.engines.storm.publish import parts_beside, prepare, publisher, read_plan_file
 from penstock.engines.storm.snapshot import ACKER, snapshot_of
+from penstock.engines.storm.watch import StormWatch
 from penstock.errors import Finding, InputError, UsageError
 from penstock.files.machine_types import load_machine_types
 from penstock.model.plan import Plan
 from penstock.model.snapshot import Snapshot
+from penstock.system.file_lock import locked
 
 if TYPE_CHECKING:
     from penstock.engines.lab.lab import Lab
@@ -37,7 +49,9 @@ class StormEngine(Engine):
     name: ClassVar[str] = "storm"
     summary: ClassVar[str] = "Apache Storm: who runs there, plans put in force, telemetry"
     capabilities: ClassVar[Capabilities] = Capabilities(
-        frozenset({Ability.SNAPSHOT, Ability.PUBLISH, Ability.TELEMETRY, Ability.LAB}),
+        frozenset(
+            {Ability.SNAPSHOT, Ability.PUBLISH, Ability.TELEMETRY, Ability.WATCH, Ability.LAB}
+        ),
         places_itself=frozenset({ACKER}),
         telemetry_hint="is penstock.storm.TelemetryReporter in the topology's "
         "topology.metrics.reporters? Its files appear after a minute",
@@ -71,10 +85,31 @@ class StormEngine(Engine):
         if self.ui is not None:
             yield StormUi(self.ui, self.machine_types)
             return
+        with self._bridge(say) as bridge:
+            yield StormSession(bridge, self.machine_types, self.plan_file)
+
+    @contextmanager
+    def watch(self, order: WatchOrder) -> Iterator[WatchSession]:
+        if self.ui is not None:
+            raise UsageError("the UI is too slow to be watched; use --nimbus or --storm-yaml")
+        folders = order.telemetry or self._lab_telemetry()
+        with self._bridge(order.say) as bridge:
+            types = self.machine_types
+            session = StormSession(bridge, types, self.plan_file)
+            plan_file = Permission.asked(bridge, self.plan_file).plan_file
+            yield StormWatch(session, bridge, types, plan_file, order, folders)
+
+    @contextmanager
+    def _bridge(self, say: Say) -> Iterator[Bridge]:
         settings = self.storm_yaml or (self._of_the_lab(say) if self.nimbus is None else None)
         folder = settings.absolute().parent if settings else None
         with open_bridge(self.nimbus, conf_dir=folder) as bridge:
-            yield StormSession(bridge, self.machine_types, self.plan_file)
+            yield bridge
+
+    def _lab_telemetry(self) -> Sequence[str]:
+        """Where the lab's topologies report, those to come too."""
+        lab = keeper.find(self.name)
+        return self.telemetry() if lab is None else (telemetry_pattern(Path(lab.folder)),)
 
     def telemetry(self) -> Sequence[str]:
         lab = keeper.find(self.name)
@@ -132,7 +167,9 @@ class StormSession:
     def publish(self, publication: Publication, order: PublishOrder) -> Receipt:
         permission, path = self._allowed(publication.snapshot)
         writer = publisher(self.bridge, path, order, permission, self.machine_types)
-        return writer.publish(publication)
+        # A person and the loop may both want to, at the same time.
+        with locked(path.with_name(f"{path.name}.lock"), "another publication"):
+            return writer.publish(publication)
 
     def _allowed(self, snapshot: Snapshot) -> tuple[Permission, Path]:
         """What may be written, and where Nimbus reads the plan."""

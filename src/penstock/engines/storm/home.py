@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import zipfile
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -22,6 +24,8 @@ from penstock.system import private_folder
 #: The version of ``files/pom.xml``, which the plugin is built against too.
 STORM_VERSION = "2.8.3"
 PLUGIN_JAR = "penstock-storm.jar"
+#: Class files of Java 1 would have this number, those of Java 17 have 61.
+_BEFORE_JAVA_1 = 44
 #: Logs to standard error; those of an installation write files where its daemons do.
 LOG_SETTINGS = Path(__file__).parent / "files" / "cluster.xml"
 
@@ -42,6 +46,18 @@ class StormHome:
             return (self.path / "RELEASE").read_text(encoding="utf-8").strip()
         except OSError:
             return "unknown"
+
+    @property
+    def needs_java(self) -> int:
+        """The oldest Java that its classes run on, as they say themselves; 0: they do not say."""
+        for jar in sorted((self.path / "lib").glob("storm-client-*.jar")):
+            with suppress(OSError, zipfile.BadZipFile), zipfile.ZipFile(jar) as classes:
+                name = next((n for n in classes.namelist() if _is_class(n)), None)
+                if name is not None:
+                    with classes.open(name) as file:
+                        head = file.read(8)
+                    return int.from_bytes(head[6:8], "big") - _BEFORE_JAVA_1
+        return 0
 
     def class_path(self, *first: Path, daemon: bool = False) -> str:
         """For ``java -cp``: the folders and jars named first, then all of Storm's."""
@@ -89,12 +105,23 @@ def plugin_jar() -> Path:
     return jar
 
 
-def require_java(environ: Mapping[str, str]) -> Path:
-    """The ``java`` to run Storm with."""
+def require_java(environ: Mapping[str, str], home: StormHome | None = None) -> Path:
+    """The ``java`` to run Storm with; one that is too old for this Storm is refused."""
     search = find_java(environ)
     if search.java is None:
         raise StormMissing(f"Storm needs Java 17 or newer: {search}")
+    needed = 0 if home is None else home.needs_java
+    if home is not None and search.java.major < needed:
+        raise StormMissing(
+            f"Storm {home.release} in {home.path} needs Java {needed} or newer, and this is "
+            f"{search.java}; name another with JAVA_HOME"
+        )
     return search.java.executable
+
+
+def _is_class(name: str) -> bool:
+    """Of this release's own Java; there may be classes for newer ones beside."""
+    return name.startswith("org/apache/storm/") and name.endswith(".class")
 
 
 def _resolve(cache: Path, environ: Mapping[str, str], say: Callable[[str], None]) -> None:

@@ -37,7 +37,7 @@ def start_lab(lab: Lab) -> str:
     agent = Path(shutil.copy(jar, lab.folder / "agent.jar"))
     zookeeper, nimbus = free_port(), free_port()
     shared = daemons.shared_settings(zookeeper, nimbus, lab.folder) | authenticated(lab.folder)
-    start = _Starter(lab, home, require_java(os.environ), agent)
+    start = _Starter(lab, home, require_java(os.environ, home), agent)
     start("zookeeper", daemons.ZOOKEEPER, shared,
           arguments=daemons.zookeeper_arguments(zookeeper, lab.folder))  # fmt: skip
     lab.daemons.wait_for(lambda: listens(zookeeper), "ZooKeeper does not listen")

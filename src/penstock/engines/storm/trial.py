@@ -86,12 +86,13 @@ class Trial:
         weighted: bool = False,
         load_aware: bool = False,
         proof: bool = False,
+        queued: bool = False,
     ) -> None:
         """With so many executors, fed with nothing yet; until it runs."""
         self.feed(0.0)
         self.topology.submit(
             self.bridge, executors, len(self.lab.machines),
-            weighted=weighted, load_aware=load_aware, proof=proof,
+            weighted=weighted, load_aware=load_aware, proof=proof, queued=queued,
             reports_every_s=self.reports_every_s,
         )  # fmt: skip
         self._until(self._has_place, _RUNS_WITHIN_S, f"{self.name} has no place")

@@ -46,6 +46,7 @@ def journal_sections(
         happened,
         (Column("time"), lambda row: _when(row["begin_s"])),
         (Column("decision"), _what),
+        *([(Column("became"), _became)] if any(row.get("proposal") for row in happened) else []),
         (Column("reason"), _why),
         (Column("machines"), _machines),
         (Column("moves"), lambda row: row["decision"]["moves"] if _acts(row) else None),
@@ -63,7 +64,19 @@ def journal_sections(
 
 
 def _acts(row: Row) -> bool:
-    return row["decision"] is not None and row["decision"]["kind"] != _NOTHING
+    """Whether it changed what runs; on a running cluster, its proposal says so."""
+    if row["decision"] is None or row["decision"]["kind"] == _NOTHING:
+        return False
+    proposal = row.get("proposal")
+    return proposal is None or proposal["status"] == "applied"
+
+
+def _became(row: Row) -> str:
+    proposal = row.get("proposal")
+    if proposal is None:
+        return ""
+    by = f" by {proposal['who']}" if proposal["who"] else ""
+    return f"{proposal['id']} {proposal['status']}{by}"
 
 
 def _outcome(rows: Sequence[Row], change: int) -> dict[str, float | None]:

@@ -41,6 +41,8 @@ _READ = ("counter", "gauge", "thread", "process")
 _SYSTEM_TASK = -1
 _BYTES_PER_MB = 1024.0 * 1024.0
 #: Nanoseconds of CPU in a millisecond of time, to points: 100 points are one core.
+#: A spout's own gauge of what waits at its source, and what storm-kafka-client says by topic.
+_BACKLOG, _KAFKA_LAG = "penstock-backlog", "/totalSpoutLag"
 _POINTS = 100.0 / 1e6
 _MOST_FINDINGS = 100
 #: Java's numbers of tasks have ten.
@@ -228,6 +230,7 @@ def _measured(executor: _Executor, before: _Moment, after: _Moment) -> dict[str,
         "worker_memory_mb": None if memory is None else memory / _BYTES_PER_MB,
         "queue_fill": _queue_fill(executor, after),
         "held_back": _held_back(tasks, before, after),
+        "backlog": _backlog(tasks, after),
         "uptime_s": after.of_worker("uptimeSecs"),
     }
 
@@ -287,6 +290,17 @@ def _held_back(tasks: Iterable[int], before: _Moment, after: _Moment) -> float |
     if all(value is None for value in ms):
         return None
     return min(1.0, sum(value or 0.0 for value in ms) / (after.time_ms - before.time_ms))
+
+
+def _backlog(tasks: Iterable[int], after: _Moment) -> float | None:
+    """What waits at the sources of a spout's tasks, where somebody counts it."""
+    waiting = [
+        max(0.0, value)
+        for task in tasks
+        for metric, value in after.gauges.get(task, {}).items()
+        if metric == _BACKLOG or metric.endswith(_KAFKA_LAG)
+    ]
+    return sum(waiting) if waiting else None
 
 
 def _queue_fill(executor: _Executor, after: _Moment) -> float | None:

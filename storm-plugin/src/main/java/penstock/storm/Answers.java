@@ -27,7 +27,7 @@ final class Answers {
     /** Settings that a client needs; others may hold secrets. */
     private static final List<String> SETTINGS = List.of(
             "storm.scheduler", PlanSource.FILE, "scheduler.config.loader.uri", PlanScheduler.FALLBACK,
-            "nimbus.monitor.freq.secs", "nimbus.task.timeout.secs", "nimbus.supervisor.timeout.secs");
+            "nimbus.monitor.freq.secs", "nimbus.task.timeout.secs");
     /** Settings of whoever asks, not of the cluster: what may be written is nobody else's decision. */
     private static final List<String> OWN_SETTINGS = List.of(PlanSource.FILE, "penstock.shares.folders");
     private static final String ALL_TIME = ":all-time";

@@ -35,6 +35,9 @@ final class RegistrySampler {
     /** Milliseconds in which a spout was not asked for tuples, because too many are under way or downstream is full. */
     private static final String PENDING_MS = "__skipped-max-spout-ms";
     private static final String BACKPRESSURE_MS = "__skipped-backpressure-ms";
+    /** Tuples that wait at a spout's source: a gauge of the spout's own, or what storm-kafka-client says by topic. */
+    static final String BACKLOG = "penstock-backlog";
+    private static final String KAFKA_LAG = "/totalSpoutLag";
     private static final List<String> COUNTED = List.of(EXECUTED, EMITTED, ACKED, PENDING_MS, BACKPRESSURE_MS);
     private static final List<String> READ = List.of(EXECUTE_MS, PROCESS_MS, COMPLETE_MS, POPULATION, CAPACITY);
     private static final double POINTS_PER_NS_PER_MS = 100.0 / 1e6;
@@ -131,6 +134,9 @@ final class RegistrySampler {
                     }
                 }
             }
+            if (metric.group(2).equals(BACKLOG) || metric.group(2).endsWith(KAFKA_LAG)) {
+                return new Name(Integer.parseInt(metric.group(1)), BACKLOG, metric.group(2));
+            }
         }
         return new Name(0, null, null);
     }
@@ -174,6 +180,7 @@ final class RegistrySampler {
         line.put("worker_memory_mb", cpu.memoryMb());
         put(line, "queue_fill", queueFill(executor, now));
         put(line, "held_back", heldBack(executor, old, now));
+        put(line, "backlog", backlog(executor, now));
         put(line, "latency_ms", mean(executor, now, COMPLETE_MS, differences(executor, old, now, ACKED)));
         line.put("uptime_s", cpu.uptimeSeconds());
         return line;
@@ -284,6 +291,17 @@ final class RegistrySampler {
         }
         double ms = (pending == null ? 0 : pending) + (pressed == null ? 0 : pressed);
         return Math.min(1.0, ms / (now.timeMs - old.timeMs));
+    }
+
+    /** What waits at the sources of all its tasks; a lag below zero is a clock's or an offset's, and is nothing. */
+    private static Double backlog(JvmCpu.Executor executor, Moment now) {
+        Double waiting = null;
+        for (int task = executor.first(); task <= executor.last(); task++) {
+            for (double one : now.of(task, BACKLOG).values()) {
+                waiting = (waiting == null ? 0 : waiting) + Math.max(0, one);
+            }
+        }
+        return waiting;
     }
 
     private static boolean isMeasured(String name) {

@@ -187,6 +187,21 @@ class TelemetryTest {
     }
 
     @Test
+    void whatWaitsAtASpoutIsItsOwnGaugeAndTheLagOfItsTopics() throws Exception {
+        MetricRegistry registry = new MetricRegistry();
+        GivenCpu cpu = new GivenCpu();
+        cpu.executors.put(new JvmCpu.Executor("src", 9, 10), 0L);
+        RegistrySampler sampler = new RegistrySampler(registry, WORKER, cpu, task -> Map.of());
+        sampler.sample(10_000);
+        assertNull(parsed(sampler.sample(20_000).get(0)).get("backlog"));
+        registry.gauge("storm.worker.t-1-1.host.src.9.6700-penstock-backlog", () -> () -> 30.0);
+        registry.gauge("storm.worker.t-1-1.host.src.10.6700-kafkaOffset.orders/totalSpoutLag", () -> () -> 12L);
+        registry.gauge("storm.worker.t-1-1.host.src.10.6700-kafkaOffset.bills/totalSpoutLag", () -> () -> -1L);
+        // 30 of task 9 and 12 of task 10; an offset that ran ahead is nothing.
+        assertEquals(42.0, ((Number) parsed(sampler.sample(30_000).get(0)).get("backlog")).doubleValue(), 1e-12);
+    }
+
+    @Test
     void theCpuOfAThreadIsItsOwn() throws Exception {
         Thread busy = new Thread(
                 () -> {

@@ -88,4 +88,51 @@ class LabTopologyTest {
         assertEquals(Sentences.of(41), Sentences.of(41));
         assertEquals(8, Sentences.of(41).split(" ").length);
     }
+
+    /** 60 tuples/s for ten seconds, nothing for five, then 20: 600 at 1,015 s and 700 at 1,020 s. */
+    @Test
+    void whatIsOfferedAddsUpOverTheStepsOfAFile() {
+        OfferedLoad load = OfferedLoad.of("1000 60\n1010 0\n1015 20\n", 5);
+        assertEquals(0, load.until(999));
+        assertEquals(300, load.until(1005));
+        assertEquals(600, load.until(1015));
+        assertEquals(700, load.until(1020));
+        assertEquals(0, load.perS(999));
+        assertEquals(20, load.perS(1016));
+    }
+
+    @Test
+    void aNumberAloneHoldsSinceItWasWritten() {
+        OfferedLoad load = OfferedLoad.of("30.0\n", 100);
+        assertEquals(30, load.perS(101));
+        assertEquals(60, load.until(102));
+    }
+
+    @Test
+    void aLoadThatIsBeingWrittenIsNone() {
+        for (String text : List.of("", "1000", "1000 60\n10", "1000 60\n900 2", "1000 -1", "a b", "1 2 3")) {
+            OfferedLoad load = OfferedLoad.of(text, 5);
+            assertEquals(text.equals("1000"), load != null, text);
+        }
+    }
+
+    /** Two tasks took 3 and 2 tuples, of which one each was acked; the first dies and takes its two again. */
+    @Test
+    void whatWasTakenAndNotAckedIsTakenAgain() {
+        SourceQueue first = SourceQueue.in(folder, "low", 2, 0);
+        SourceQueue second = SourceQueue.in(folder, "low", 2, 1);
+        for (int i = 0; i < 3; i++) {
+            first.take();
+        }
+        second.take();
+        second.take();
+        first.ack();
+        second.ack();
+        assertEquals(5, first.taken());
+        assertEquals(5, second.taken());
+        SourceQueue again = SourceQueue.in(folder, "low", 2, 0);
+        again.giveBack();
+        assertEquals(3, again.taken());
+        assertEquals(3, second.taken());
+    }
 }
