@@ -91,7 +91,9 @@ def test_dozens_of_fuzzed_commands_end_as_they_should(tmp_path, capsys):
     failures = Failures(tmp_path, SEED)
     found = Campaign(SEED, 40, None, failures, with_spark=False, jobs=1, random_problems=4).run()
     assert found.error is None
-    assert len(found.ledger.latest) == 40
+    # An option may hand a command to Spark, which this campaign goes without.
+    assert len(found.ledger.latest) + found.left_out == 40
+    assert found.left_out < 4
     assert failures.counts == {}
     assert "making the files" in capsys.readouterr().err
 

@@ -65,6 +65,8 @@ class Campaign:
     #: Of the tree that the commands are of.
     commit: str = field(default_factory=commit_here)
     interrupted: bool = False
+    #: Commands that hand their work to Spark, of a campaign without it.
+    left_out: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _ended: threading.Event = field(default_factory=threading.Event)
     _errors: list[BaseException] = field(default_factory=list)
@@ -123,6 +125,11 @@ class Campaign:
         say(f"{done:,}{of} commands, now {found.total()} failures of {len(found)} kinds")
 
     # -- one case ------------------------------------------------------------------------------
+
+    def leave_out(self) -> None:
+        """Count a command that is not tried."""
+        with self._lock:
+            self.left_out += 1
 
     def try_case(self, server: Server, case: FuzzCase) -> None:
         limits = limits_of(case)
@@ -228,10 +235,12 @@ class _Work:
             with Server(self.place / f"fork-{index}", Way.FORK) as server:
                 verbs = self._verbs(server)
                 while (case := self._next(verbs)) is not None:
-                    if case.starts_spark:
+                    if not case.starts_spark:
+                        self.campaign.try_case(server, case)
+                    elif self.campaign.with_spark:
                         self._for_spark.put(case)
                     else:
-                        self.campaign.try_case(server, case)
+                        self.campaign.leave_out()
         finally:
             with self._lock:
                 self._dealing -= 1
