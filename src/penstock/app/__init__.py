@@ -68,6 +68,8 @@ if TYPE_CHECKING:
     from penstock.app.plans import compare as compare
     from penstock.app.plans import kinds_of_losses as kinds_of_losses
     from penstock.app.plans import plan as plan
+    from penstock.app.power import sleep as sleep
+    from penstock.app.power import wake as wake
     from penstock.app.problems import problem as problem
     from penstock.app.problems import profile as profile
     from penstock.app.rehearsal import Rehearsal as Rehearsal
@@ -147,6 +149,7 @@ _NAMES = {
         "measure_running",
     ),
     "penstock.app.plans": ("compare", "kinds_of_losses", "plan"),
+    "penstock.app.power": ("sleep", "wake"),
     "penstock.app.problems": ("problem", "profile"),
     "penstock.app.rehearsal": ("Rehearsal", "RehearsalOptions", "rehearse", "watch_setting"),
     "penstock.app.report_options": ("ReportOptions",),

@@ -34,6 +34,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     },
     "Operate": {
         "import": "Import clusters and topologies from other formats.",
+        "power": "Put machines to sleep and wake them, by your own commands.",
         "apply": "Put a plan in force on a running Storm.",
     },
     "Study": {

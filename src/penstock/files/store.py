@@ -11,6 +11,7 @@ from penstock.files import flux, production
 from penstock.files.answer_formats import ANSWER_FORMATS
 from penstock.files.cluster_file import ClusterFile, cluster_from, cluster_to_dict
 from penstock.files.document import ParsedFile, document_of, read_document, shortened
+from penstock.files.hooks_file import HooksFile, hooks_from
 from penstock.files.plan_file import PlanFile, plan_from, plan_to_dict
 from penstock.files.profile_file import ProfileFile, profile_from, profile_to_dict
 from penstock.files.receipt_file import ReceiptFile
@@ -24,6 +25,7 @@ from penstock.files.topology_file import TopologyFile, topology_from, topology_t
 from penstock.files.watch_file import WatchFile, watch_from
 from penstock.files.writer import to_json, to_yaml, write_text
 from penstock.model.cluster import Cluster
+from penstock.model.hooks import Hooks
 from penstock.model.plan import Plan
 from penstock.model.problem import Problem
 from penstock.model.profile import Profile
@@ -43,6 +45,7 @@ Loaded: TypeAlias = (
     | Problem
     | Simulation
     | WatchSetting
+    | Hooks
 )
 
 #: The models of all files that are read, and who reads them.
@@ -56,6 +59,7 @@ _READERS: dict[type[FileModel], Callable[[ParsedFile], Loaded]] = {
     PlanFile: plan_from,
     SimulationFile: simulation_from,
     WatchFile: watch_from,
+    HooksFile: hooks_from,
 }
 _READER_OF = {model.FORMAT.name: read for model, read in _READERS.items()}
 #: Those with a schema by name; a simulation's result is nobody's to write.

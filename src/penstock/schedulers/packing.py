@@ -78,7 +78,8 @@ class Patterns:
         problem, cluster = self.problem, self.problem.cluster
         each = problem.visits * scale / vectors
         # eq. (5) for an instance of each component on each type: (vectors, types, components)
-        tcu = problem.e.T * each[:, None, :] + problem.met.T
+        with np.errstate(invalid="ignore"):  # no tuples at an unknown cost
+            tcu = problem.e.T * each[:, None, :] + problem.met.T
         # Of types without machines no cost is known, and at an endless scale work is endless: that
         # of no instance is 0 all the same.
         load = np.nan_to_num(tcu, nan=_ENDLESS, posinf=_ENDLESS) @ self.counts.T

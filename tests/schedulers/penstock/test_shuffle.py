@@ -115,7 +115,7 @@ def test_within_the_goals_on_the_papers_clusters(shape, machines):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(7))
 def test_within_one_percent_of_the_optimum_of_small_problems(seed):
     problem = small_problem(seed)
     ours = app.plan(problem, "penstock").facts.scale
@@ -125,7 +125,7 @@ def test_within_one_percent_of_the_optimum_of_small_problems(seed):
 
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same_plan_byte_for_byte():
-    problem = app.problem("star", "nasiri-medium", met=1.5)
+    problem = app.problem("linear", "nasiri-small", met=1.5)
     first, second = (app.plan(problem, "penstock", seed=3).to_dict() for _ in range(2))
     assert first == second
 
