@@ -80,7 +80,7 @@ def _dead_band(w: WantedChange) -> str | None:
         return None
     part = abs(w.plan.carries_per_s / max(w.carries_now_per_s, 1e-9) - 1.0)
     fewer = w.plan.machines < len(w.seen.placement.machines_used)
-    if w.asked_per_s <= w.carries_now_per_s and not fewer:
+    if w.rules.dead_band and w.asked_per_s <= w.carries_now_per_s and not fewer:
         return "less would do, and no plan for less has fewer machines"
     if part > max(w.rules.dead_band, _NOTHING) and (fewer or not w.shrinks):
         return None
