@@ -70,7 +70,7 @@ class Reading:
     shares: Mapping[tuple[str, str], tuple[float, ...]] = field(default_factory=dict)
     #: Since when everything that should run has run; NaN: it does not, or nobody knows.
     running_since_s: float = nan
-    #: How long the last change stopped what runs, where the engine itself knows it.
-    paused_s: float = nan
     #: Age of the newest telemetry; NaN: there is none.
     telemetry_age_s: float = nan
+    #: How long the last change stopped what runs, where the engine itself knows it.
+    paused_s: float = nan
