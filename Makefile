@@ -21,6 +21,7 @@ quick: setup ## Run the tests without Java and those that take long; about a min
 test: setup ## Run the tests; choose some with ARGS="-k java"
 	@$(BIN)/python scripts/run_tests.py $(ARGS)
 	@if command -v mvn >/dev/null && command -v javac >/dev/null; then \
+	    MAVEN_OPTS="-XX:TieredStopAtLevel=1 -XX:+UseSerialGC" \
 	    mvn --batch-mode --quiet -f storm-plugin/pom.xml test; \
 	else echo "no Maven or no JDK: the tests of storm-plugin/ are left out"; fi
 

@@ -24,7 +24,9 @@ Part = tuple[str, ...]
 
 # The long ones need not wait for the short ones of a process, so processes share what is left.
 _SHARED = ("-n", "auto", "--maxprocesses", "8", "--dist", "worksteal")
-QUICK: tuple[Part, ...] = ((*_SHARED, "-m", "not spark and not storm and not slow"),)
+QUICK: tuple[Part, ...] = (
+    (*_SHARED, "--hypothesis-profile=quick", "-m", "not spark and not storm and not slow"),
+)
 #: One at a time, beside those that follow.
 BESIDE: Part = ("-p", "no:xdist", "-m", "(storm or kafka) and not alone")
 IN_TURN: tuple[Part, ...] = (
@@ -35,8 +37,6 @@ IN_TURN: tuple[Part, ...] = (
 #: What measures, when nothing else runs.
 AT_LAST: tuple[Part, ...] = (("-p", "no:xdist", "-m", "alone"),)
 
-#: For a Java that lives for seconds: it compiles in haste, and leaves the other cores alone.
-_SHORT_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 #: How long clusters may take to go down.
 _DOWN_WITHIN_S = 60
 
@@ -61,8 +61,6 @@ def environment(given: Mapping[str, str]) -> dict[str, str]:
     # Processes share the cores already; threads within a matrix product would only get in the way.
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
         environ.setdefault(name, "1")
-    for name in ("SPARK_SUBMIT_OPTS", "MAVEN_OPTS"):
-        environ.setdefault(name, _SHORT_JAVA)
     return environ
 
 

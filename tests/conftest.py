@@ -1,8 +1,10 @@
 """Settings for all tests: property tests draw the same examples every time.
 
-``pytest --hypothesis-profile=explore`` looks for new counterexamples instead.
+``pytest --hypothesis-profile=explore`` looks for new counterexamples instead; ``make quick`` is
+content with the first few examples.
 """
 
+import gc
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -28,7 +30,14 @@ settings.register_profile(
 settings.register_profile(
     "explore", max_examples=2000, deadline=None, suppress_health_check=_SLOW_IS_FINE
 )
+settings.register_profile("quick", settings.get_profile("steady"), max_examples=20)
 settings.load_profile("steady")
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of collected tests live to the end: no use in looking whether they are garbage."""
+    gc.collect()
+    gc.freeze()
 
 
 #: Tests run hundreds of small jobs once: few tasks each.

@@ -56,6 +56,18 @@ def test_names_are_known_without_loading_anything(shapes):
     assert shapes.names() == ("round", "gone", "odd", "oval")
 
 
+def test_a_built_in_one_is_not_looked_for_among_what_is_installed(shapes, monkeypatch):
+    """Reading what a hundred packages declare takes milliseconds, and a plan asks several times."""
+    looked = []
+    monkeypatch.setattr(registry, "entry_points", lambda group: looked.append(group) or [])
+    assert shapes.get("round") is Round
+    assert shapes.configured("round", {"sides": 3}) == Round(sides=3)
+    assert looked == []
+    with pytest.raises(UnknownNameError):
+        shapes.get("oval")
+    assert looked == ["shapes"]
+
+
 def test_those_that_cannot_be_used_say_why_and_stop_no_other(shapes):
     assert list(shapes.usable()) == ["round", "oval"]
     problems = {name: one.problem for name, one in shapes.registered().items() if one.problem}

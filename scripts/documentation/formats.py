@@ -20,6 +20,12 @@ from penstock.files.store import (
 from penstock.files.versions import FormatVersion
 from penstock.telemetry.manifest import FORMAT as TELEMETRY_STORE
 
+HOOKS_EXAMPLE = """\
+format: penstock/hooks
+version: 1
+machines:
+  host-c: {sleep: ssh host-c systemctl suspend, wake: wakeonlan 00:11:22:33:44:55}
+"""
 TERMS_EXAMPLE = """\
 format: penstock/terms
 version: 1
@@ -95,6 +101,9 @@ def format_page(name: str, schema: dict[str, Any]) -> str:
             "Given with `penstock plan --terms terms.yaml`; for most there is an option.\n"
         )
         parts.append(f"```yaml\n{TERMS_EXAMPLE}```\n")
+    elif name == "hooks":
+        parts.append("Given with `--hooks`; see [machines](../machines.md#sleep-and-wake).\n")
+        parts.append(f"```yaml\n{HOOKS_EXAMPLE}```\n")
     elif name == "watch":
         parts.append("Given with `penstock rehearse --rules`; see [the loop](../control.md).\n")
     elif name in ("scenario", "sweep"):

@@ -46,6 +46,14 @@ crossed. `penstock` is near the fewest machines that the CPU requests allow (875
 plans' notes) and nearer together than RAS at the same time; the trade of the two is the curve.
 """
 
+FUZZ_INTRO = """\
+## Under attack
+
+Printed by `penstock bench fuzz`, part by part with `--only`, added up over slices and kept in
+`benchmarks/fuzz.json`: the tables say how much ran at which commits. Fewer commands, problems or
+kills than a goal asks for are shown as a goal that does not hold. See [Fuzzing](fuzzing.md).
+"""
+
 ACCURACY_INTRO = """\
 ## Predicted against measured Storm runs
 
@@ -155,6 +163,7 @@ KEPT_RESULTS = (
     (STORM_INTRO, ("storm",)),
     (SIMULATOR_INTRO, ("simulator", "sweep")),
     (ACCURACY_INTRO, ("accuracy",)),
+    (FUZZ_INTRO, ("fuzz",)),
 )
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from tests.agent.slow_link import ADDRESSES, slow_link, why_not
 
+from penstock.agent.record_file import RecordFile
 from penstock.cli.main import main
 from penstock.files.machine_records import read_machine_records
 from penstock.model.machine_table import MachineTable
@@ -45,6 +46,15 @@ def test_records_are_lines_in_a_file_that_spark_leaves_alone(tmp_path):
     found = read_machine_records([tmp_path])
     assert {r.machine for r in found.records} == {"m1"}
     assert found.unreadable == 0
+
+
+def test_a_name_that_is_none_is_refused(tmp_path, capsys):
+    assert penstock("agent", "--out", tmp_path, "--name", "../m1") == 2
+    assert "must be a name without slashes" in capsys.readouterr().err
+
+
+def test_a_name_with_an_equals_sign_makes_no_partition_of_a_table(tmp_path):
+    assert RecordFile(tmp_path, "rack=1").path.name == "_machine-rack-1.jsonl"
 
 
 def test_a_key_that_others_may_read_is_not_used(tmp_path, capsys):

@@ -216,6 +216,7 @@ def test_where_there_is_no_plan_there_is_an_answer():
     assert penstock.plan(problem, "default").plan is None
 
 
+@pytest.mark.slow
 def test_a_notebook_shows_the_picture_and_the_table(small):
     html = penstock.plan(small)._repr_html_()
     assert "<table>" in html

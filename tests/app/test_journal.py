@@ -106,6 +106,7 @@ def test_a_journal_goes_on_in_its_file(tmp_path):
     assert [e.turns for e in read_journal(tmp_path / "j.sqlite", PROBLEM)] == [30, 30]
 
 
+@pytest.mark.slow
 def test_a_week_of_calm_turns_is_small(tmp_path):
     journal = Journal(PROBLEM)
     calm = seen(0.0)

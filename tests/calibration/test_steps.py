@@ -1,7 +1,7 @@
 """Stepped loads on an engine whose costs are known: when it stops, and what it has found."""
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -109,6 +109,30 @@ def test_what_is_too_uncertain_when_time_is_up_is_named(measured):
     assert all(cost.error is None or cost.error > 0.01 for cost in result.open_costs)
 
 
+def test_a_run_that_is_stopped_early_does_not_pass_for_known(measured):
+    """Two batches after those that warm up are too few for any line."""
+    seen = []
+
+    class Counting(KnownCosts):
+        def run(self, order):
+            take = order.on_batch
+            object.__setattr__(order, "on_batch", lambda one: (seen.append(one), take(one)))
+            super().run(order)
+
+    result = app.calibrate(
+        "wordcount",
+        Counting(),
+        app.CalibrationOptions(every_s=EVERY_S),
+        stop=lambda: len(seen) >= _batches_of_the_first_run() + 6,
+    )
+    assert ("work", "slow") in {(c.component, c.machine_type) for c in result.open_costs}
+
+
+def _batches_of_the_first_run():
+    """Four to warm up, then from 1,000 on doubled up to 16,000, which takes over 2 s."""
+    return 4 + 5
+
+
 def test_costs_are_those_the_engine_has():
     watch, rng = CostWatch(0.05), np.random.default_rng(0)
     for number in range(50):
@@ -120,12 +144,34 @@ def test_costs_are_those_the_engine_has():
     assert watch.open_costs() == []
 
 
+def test_little_cpu_is_little_beside_the_others_only():
+    """All of a run that gets a hundredth of the CPU: no component takes a point, and all count."""
+    watch, rng = CostWatch(0.05), np.random.default_rng(0)
+    for number in range(20):
+        seen = batch(number, 12_000 * LEVELS[number % len(LEVELS)], 0.5, rng)
+        starved = tuple(replace(s, cpu_points=s.cpu_points / 100) for s in seen.samples)
+        watch.add(replace(seen, samples=starved))
+    assert ("work", "slow") in {(c.component, c.machine_type) for c in watch.open_costs()}
+
+
 def test_one_load_alone_tells_no_cost():
     watch = CostWatch(0.05)
     for number in range(20):
         watch.add(batch(number, 6_000))
     assert {cost.component for cost in watch.open_costs()} >= {"work"}
     assert all(cost.error is None for cost in watch.open_costs() if cost.component == "work")
+
+
+def test_where_an_empty_batch_takes_long_already_full_is_twice_its_time():
+    """5 s for a batch, and 6,000 tuples a second: 5.17 s with 1,000 tuples, so 10.33 s are full."""
+    full = FullLoad(EVERY_S)
+    for number, level in enumerate(full.levels):
+        rows = full.most_rows * level
+        seen = batch(number, rows)
+        full.see(Batch(number, 5.0 + rows / FULL_PER_S, seen.samples))
+    # The first that takes longer is of 64,000 tuples, 15.67 s: 10.33 / 15.67 of that.
+    room_s, took_s = 2 * (5 + 1 / 6), 5 + 64 / 6
+    assert full.rows == pytest.approx(64_000 * room_s / took_s, abs=1)
 
 
 def test_a_topology_that_fills_nothing_is_refused():

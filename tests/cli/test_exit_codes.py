@@ -134,6 +134,7 @@ def test_a_term_that_another_scheduler_does_not_keep_is_1(run):
     assert "the plan of default breaks limits that were asked for; -s penstock keeps them" in err
 
 
+@pytest.mark.slow
 def test_what_a_plan_could_carry_beyond_the_rate_asked_for_has_its_thousands_apart(run):
     """The plan of the README carries 1,164 tuples/s."""
     _, out, _ = run("plan -e linear -c nasiri-small --carry 1000")

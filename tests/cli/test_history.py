@@ -313,6 +313,7 @@ def test_a_folder_without_lines(run, storm, applied, spark):
     assert "TelemetryReporter" in err
 
 
+@pytest.mark.slow
 def test_the_journal_of_the_loop_stands_beside_the_receipts(run):
     lines = "".join(f"{300 * i},{rate}\n" for i, rate in enumerate([30] * 4 + [60] * 4))
     Path("load.csv").write_text(lines)

@@ -201,6 +201,7 @@ def test_terms_that_cannot_be_kept_or_read(run, options, code, message):
     assert message in err
 
 
+@pytest.mark.slow
 def test_the_plan_in_force_is_found_under_longer_names(run):
     """Planned alone its components are "low"; beside another topology they are "linear/low"."""
     run("plan -s hetero -e linear -c nasiri-small -o alone.json")

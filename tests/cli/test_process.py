@@ -65,6 +65,7 @@ def test_ctrl_c_ends_the_search_with_the_best_plan_so_far(tmp_path):
     assert (tmp_path / "plan.json").read_text(encoding="utf-8") == out
 
 
+@pytest.mark.slow
 def test_a_second_ctrl_c_interrupts(tmp_path):
     code = ANNOUNCE.format(first_s=60, each_s=0)
     child = start(code, "plan", "-s", "hetero", "-e", "linear", "-o", str(tmp_path / "plan.json"))
@@ -77,6 +78,7 @@ def test_a_second_ctrl_c_interrupts(tmp_path):
     assert not (tmp_path / "plan.json").exists()
 
 
+@pytest.mark.slow
 def test_a_comparison_that_was_stopped_shows_what_it_has():
     code = ANNOUNCE.format(first_s=0.3, each_s=0.02)
     child = start(code, "compare", "-e", "linear", "--schedulers", "hetero", "--json")

@@ -25,10 +25,12 @@ VERBS = [
     *("import flux", "import storm-yaml", "import production", "import storm"),
     *("lab up", "lab status", "lab down", "lab demo"),
     *("store list", "store export", "store expire", "store compact"),
+    *("agent", "calibrate", "import machines", "power sleep"),
 ]
 #: These have examples in another form.
 DOCUMENTED = [
-    *VERBS, "help", "lab submit", "lab feed", "lab end", "store files", "store migrate"
+    *VERBS, "help", "lab submit", "lab feed", "lab end", "store files", "store migrate",
+    "power wake",
 ]  # fmt: skip
 
 

@@ -45,6 +45,7 @@ CHANGED = ChangeRecord(AT_S - 20.0, 3, 200.0, 100.0, 2)
     ("rule", "want"),
     [
         ("dead_band", wanted(FEWER, WatchRules(dead_band=0.6))),
+        ("dead_band", wanted(MORE, WatchRules(), asked_per_s=150.0)),  # asked for less, got more
         ("catching_up_s", wanted(FEWER, WatchRules(), seen=seen(backlog=(180.0,)))),
         ("forbidden_hours", wanted(MORE, WatchRules(forbidden_hours=(Hours(22.0, 6.0),)))),
         ("must_keep", wanted(MORE, WatchRules(), useless_per_s=(300.0,))),

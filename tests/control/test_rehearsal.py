@@ -158,6 +158,7 @@ def test_the_pause_that_changes_really_took_is_learned():
     assert again.setting.pause_s == state.setting.pause_s  # the same pause counts once
 
 
+@pytest.mark.slow
 def test_a_growth_that_does_not_help_is_undone_and_not_tried_again():
     policy = PenstockPolicy()
     rules = WatchRules(judge_after_s=60.0, cool_down_s=0.0, cool_down_growing_s=0.0)

@@ -19,7 +19,6 @@ TOPOLOGY: Document = {
     "demand_per_s": 100,
     "worker_max_heap_mb": 768,
     "topology_version": "1.4.2",
-    "bound_by": "memory",
     "fanout": "copy",
     "components": {
         "lines": {
@@ -53,6 +52,7 @@ TOPOLOGY: Document = {
         },
         "count": {"profile": "highCompute"},
     },
+    "bound_by": "memory",
 }
 
 CLUSTER: Document = {
@@ -240,13 +240,26 @@ WATCH: Document = {
     "forbidden_hours": ["22:00-06:00"],
 }
 
+HOOKS: Document = {
+    "format": "penstock/hooks",
+    "version": 1,
+    "within_s": 30,
+    "machines": {"m7": {"sleep": "ssh m7 systemctl suspend", "wake": "wakeonlan 00:11:22"}},
+}
+
 STORM_YAML: Document = {
     "storm.zookeeper.servers": ["zk.example"],
     "storm.local.hostname": "worker-1",
     "supervisor.cpu.capacity": 800,
     "supervisor.memory.capacity.mb": 16384,
     "supervisor.slots.ports": [6700, 6701],
-    "supervisor.scheduler.meta": {"machine-type": "old", "rack": "r1"},
+    "supervisor.scheduler.meta": {
+        "machine-type": "old",
+        "rack": "r1",
+        "region": "eu",
+        "cores": "4",
+        "ghz": "2.4",
+    },
 }
 
 PRODUCTION_CLUSTER: Document = {
@@ -305,6 +318,7 @@ def base(kind: str) -> Any:
         "scenario": SCENARIO,
         "sweep": SWEEP,
         "watch": WATCH,
+        "hooks": HOOKS,
         "flux": FLUX,
         "storm": STORM_YAML,
         "recorded cluster": PRODUCTION_CLUSTER,

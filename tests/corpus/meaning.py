@@ -103,6 +103,8 @@ WRONG: list[tuple[str, Place, Any, str]] = [
     ("storm", ("supervisor.slots.ports", 0), 99999, "must be less than or equal to 65535"),
     ("storm", ("supervisor.scheduler.meta", "rack"), "/dc/r1", 'must be a name, not "/dc/r1"'),
     ("storm", ("supervisor.scheduler.meta", "machine-type"), [], "must be a name, not an empty"),
+    ("storm", ("supervisor.scheduler.meta", "ghz"), "fast", 'must be a number, not "fast"'),
+    ("storm", ("supervisor.scheduler.meta", "cores"), "2.5", "must be a whole number"),
     (
         "recorded cluster",
         ("racks", 0, "supervisors", 1, "id"),

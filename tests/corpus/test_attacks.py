@@ -138,6 +138,19 @@ def test_a_type_without_machines_and_without_costs_is_planned_around():
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_the_exact_search_packs_what_gets_nothing_beside_a_type_of_unknown_cost():
+    """b gets no tuples; M2 has no machines and no costs."""
+    graph = topology("a>b a>c a>d", streams={"a>b": {"selectivity": 0.0}})
+    machines = cluster(M1=1, M3=1)
+    machines = replace(machines, types=(*machines.types, MachineType("M2")))
+    like_c = {"M1": 1.374, "M3": 2.869}
+    costs = profile(
+        a={"M1": 1.957, "M3": 2.925}, b={"M1": 2.184, "M3": 1.199}, c=like_c, d=like_c, met=3.0
+    )
+    assert app.plan(build(graph, machines, costs), "optimal").plan is not None
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize("scheduler", ["hetero", "proportional"])
 def test_no_tuples_cost_nothing_on_a_type_of_which_no_cost_is_known(scheduler):
     """b gets no tuples; M2 has no machines and no costs."""

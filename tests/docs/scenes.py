@@ -168,6 +168,9 @@ def storm(run: Run) -> None:
     Path("conf").mkdir()
     Path("conf/storm.yaml").write_text("nimbus.seeds: [storm-master]\n")
     Path("hosts.yaml").write_text("host-a: box\nhost-b: box\n")
+    Path("hooks.yaml").write_text(
+        "format: penstock/hooks\nversion: 1\nmachines: {b: {sleep: 'true', wake: 'true'}}\n"
+    )
     costs = (Cost("src", "box", 0.1, 1.0), Cost("work", "box", 0.2, 1.0))
     save(Profile("p", costs), "profile.json")
     run("plan --from storm --nimbus storm-master -p profile.json -o plan.json")

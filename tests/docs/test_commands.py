@@ -32,14 +32,14 @@ SCENES = (
     (r"^penstock store ", "stored"),
     (r"^penstock (watch|approve|reject|pause|resume)\b", "watched"),
     (r"penstock rehearse|history --journal", "rehearsal"),
-    (r"penstock (agent|calibrate)|import machines|--machines telemetry", "machines"),
+    (r"penstock (agent|calibrate)|import machines|--agents telemetry", "machines"),
     (r"run/telemetry", "after_a_run"),
     (r"import flux", "flux"),
     (r"import (storm-yaml|production)", "clicks"),
     (r"--add epyc-2021", "what_if"),
     (r"--minimize|--apart|--max-moves", "terms"),
     (r"(plan|compare) wordcount", "wordcount"),
-    (r"\bstorm|apply |history|-p live", "storm"),
+    (r"\bstorm|apply |history|-p live|penstock power", "storm"),
 )
 #: Exit codes that a command is shown for, by pattern; else 0.
 EXIT_CODES = ((r"--detailed-exitcode", EXIT_CHANGES),)
@@ -47,7 +47,8 @@ EXIT_CODES = ((r"--detailed-exitcode", EXIT_CHANGES),)
 SHORTER = (
     (r"penstock watch ", "--once"),
     (r"report .*--simulation", "--schedulers default"),
-    (r"report ", "--schedulers default --no-simulate --seeds 1"),
+    (r"report ", "--schedulers default --no-simulate --seeds 1 --iterations 5"),
+    (r"advise ", "--seconds 0.1"),
     (r"rehearse ", "-c nasiri-testbed --policy static --days 0.05 --seeds 1"),
     (r"simulate .*--load-curve", "--loads 50% --duration 1"),
     (r"simulate .*--runs", "--runs 2 --duration 1"),

@@ -245,6 +245,7 @@ def test_a_promise_of_the_file_that_does_not_hold_is_told():
     assert found.plan.predicted.scale == pytest.approx(plan.predicted.scale)
 
 
+@pytest.mark.slow
 def test_the_same_plan_gives_the_same_page():
     pytest.importorskip("matplotlib")
     plan = small_facts().plan

@@ -234,7 +234,7 @@ def test_what_times_out_is_sent_again_and_counted():
 def test_service_times_have_their_mean_and_variation(service, variation):
     """One tuple at a time: what it stays is its service time, 10 ms on average."""
     problem = chain(b=1.0)
-    scenario = calm(1, 20_000, service=service, sample_s=1.0)
+    scenario = calm(1, 6_000, service=service, sample_s=1.0)
     result = simulated(problem, place(problem, "a M1-1", "b M1-2"), scenario)
     stays = np.array([one.components[1].stay_ms for one in result.over_time])
     stays = stays[np.isfinite(stays)]

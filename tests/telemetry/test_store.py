@@ -198,7 +198,6 @@ def test_stores_of_another_version_are_refused(store: Store) -> None:
     store.commit(Manifest())
     path = Path(store.root, "manifest", "00000001.json")
     path.write_text(json.dumps({**json.loads(path.read_text()), "version": 99}))
-    path.with_name(f".{path.name}.crc").unlink()  # or Hadoop says that the file was tampered with
     newer = r"00000001\.json.* version: 99 is newer than this Penstock, which knows version 2;"
     with pytest.raises(InputError, match=newer):
         store.manifest()

@@ -30,7 +30,12 @@ class RecordFile:
 
     @property
     def path(self) -> Path:
-        return self.folder / f"{PREFIX}{self.machine}{SUFFIX}"
+        return self.folder / f"{self._stem}{SUFFIX}"
+
+    @property
+    def _stem(self) -> str:
+        # Spark takes a name with "=" for a part of a table, whatever it begins with.
+        return PREFIX + self.machine.replace("=", "-")
 
     def append(self, record: MachineRecord) -> None:
         """One line, whole or not at all."""
@@ -39,7 +44,7 @@ class RecordFile:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             if self.path.is_file() and self.path.stat().st_size >= MOST_BYTES:
-                self.path.replace(self.folder / f"{PREFIX}{self.machine}{_BEFORE}{SUFFIX}")
+                self.path.replace(self.folder / f"{self._stem}{_BEFORE}{SUFFIX}")
             number = os.open(self.path, flags, 0o644)
             try:
                 os.write(number, line.encode())

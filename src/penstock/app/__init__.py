@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from penstock.app.calibrations import cluster_with_type as cluster_with_type
     from penstock.app.calibrations import fingerprint as fingerprint
     from penstock.app.calibrations import with_fingerprint as with_fingerprint
+    from penstock.app.certificates import CheckedCertificate as CheckedCertificate
+    from penstock.app.certificates import certify as certify
+    from penstock.app.certificates import check as check
     from penstock.app.clusters import RunningCluster as RunningCluster
     from penstock.app.clusters import diff_running as diff_running
     from penstock.app.clusters import engine as engine
@@ -68,6 +71,8 @@ if TYPE_CHECKING:
     from penstock.app.plans import compare as compare
     from penstock.app.plans import kinds_of_losses as kinds_of_losses
     from penstock.app.plans import plan as plan
+    from penstock.app.power import sleep as sleep
+    from penstock.app.power import wake as wake
     from penstock.app.problems import problem as problem
     from penstock.app.problems import profile as profile
     from penstock.app.rehearsal import Rehearsal as Rehearsal
@@ -123,6 +128,7 @@ _NAMES = {
     "penstock.app.answers": ("Comparison", "PlanAnswer"),
     "penstock.app.applying": ("PreparedPlan", "apply", "prepared"),
     "penstock.app.calibrations": ("cluster_with_type", "fingerprint", "with_fingerprint"),
+    "penstock.app.certificates": ("CheckedCertificate", "certify", "check"),
     "penstock.app.clusters": ("RunningCluster", "diff_running", "engine", "running", "snapshot"),
     "penstock.app.explanations": ("ComponentExplanation", "MachineExplanation", "explain"),
     "penstock.app.histories": (
@@ -150,6 +156,7 @@ _NAMES = {
         "measure_running",
     ),
     "penstock.app.plans": ("compare", "kinds_of_losses", "plan"),
+    "penstock.app.power": ("sleep", "wake"),
     "penstock.app.problems": ("problem", "profile"),
     "penstock.app.rehearsal": ("Rehearsal", "RehearsalOptions", "rehearse", "watch_setting"),
     "penstock.app.report_options": ("ReportOptions",),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -46,7 +46,8 @@ def explain(plan: Plan, what: str | None = None) -> PlanExplanation:
     if what is None:
         if not problem.has_rates:
             raise InputError("this plan has requests and no rates; name a machine or a component")
-        return standing(problem, placement)
+        proven = plan.predicted.bound_scale if not plan.predicted.violations else None
+        return replace(standing(problem, placement), proven_scale=proven)
     component, number = _component_and_number(problem, what)
     if component is None:
         return MachineExplanation(occupancy(problem, placement), _machine(problem, what))

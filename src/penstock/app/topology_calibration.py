@@ -84,7 +84,7 @@ def calibrate(
         if full.rows is None and stop():
             raise PenstockError("stopped before it was known how much is full")
         rows = full.required_rows()
-        say(f"{rows:,} tuples in {chosen.every_s:g} s are full; now parts of that")
+        say(f"{rows:,} tuples a batch are full; now parts of that")
         stepped = SteppedRun(chosen.error, clock, began + 60 * chosen.minutes, say)
         run(
             topology, target, RunInput(rows, LEVELS, chosen.every_s), code=code,
@@ -96,5 +96,5 @@ def calibrate(
             chosen.name, warm_up_s=stepped.warm_after_s, spark=chosen.spark, source_format="jsonl"
         )
         measured = measure(str(folder / _SECOND / _TELEMETRY), measuring, say=say)
-    left = () if stepped.is_known else tuple(stepped.open_costs)
-    return CalibrationResult(measured, rows, stepped.batches, seconds, left)
+    stepped.judge()
+    return CalibrationResult(measured, rows, stepped.batches, seconds, tuple(stepped.open_costs))

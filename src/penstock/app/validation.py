@@ -12,6 +12,7 @@ from penstock.files.store import Loaded, load
 from penstock.files.sweep_file import Sweep
 from penstock.files.terms_file import terms_to_dict
 from penstock.model.cluster import Cluster
+from penstock.model.hooks import Hooks
 from penstock.model.plan import Plan
 from penstock.model.problem import Problem, build
 from penstock.model.profile import Profile
@@ -114,6 +115,8 @@ def _describe(value: Loaded) -> tuple[str, str]:
         return "sweep", counted(cells * len(value.scenarios), "cell")
     if isinstance(value, WatchSetting):
         return "watch", f"policy {value.policy}"
+    if isinstance(value, Hooks):
+        return "hooks", f"of {counted(len(value.commands), 'machine')}"
     if isinstance(value, Simulation):
         return (
             "simulation",

@@ -74,16 +74,25 @@ class CostWatch:
 
     def open_costs(self) -> list[OpenCost]:
         """The costs that want more batches; none when all are known."""
-        return [cost for fit in self.fits() if (cost := self._judged(fit)) is not None]
+        fits = self.fits()
+        everything: dict[str, float] = defaultdict(float)
+        for fit in fits:
+            if not fit.not_ready:
+                everything[fit.machine_type] += fit.e * fit.rate_most + fit.met
+        judged = (self._judged(fit, everything[fit.machine_type]) for fit in fits)
+        return [cost for cost in judged if cost is not None]
 
-    def _judged(self, fit: CostFit) -> OpenCost | None:
+    def _judged(self, fit: CostFit, everything: float) -> OpenCost | None:
+        """``everything`` is the CPU of a task of each component on that machine type."""
         if fit.not_ready:
             return OpenCost(fit.component, fit.machine_type, None, fit.not_ready)
+        # On a busy machine all get little CPU: what is little beside the others does not matter.
+        little = min(NEGLIGIBLE_POINTS, self.error * everything)
         most = fit.e * fit.rate_most
-        if most + fit.met < NEGLIGIBLE_POINTS:
+        if most + fit.met < little:
             return None
         # Per tuple as a part of itself; what is always there as a part of the whole CPU.
-        of_tuple = _SURE * fit.e_error / fit.e if most >= NEGLIGIBLE_POINTS else 0.0
+        of_tuple = _SURE * fit.e_error / fit.e if most >= little else 0.0
         error = max(of_tuple, _SURE * fit.met_error / (most + fit.met))
         if error <= self.error:
             return None

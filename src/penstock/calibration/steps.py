@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import inf
 
 from penstock.calibration.cost_watch import CostWatch, OpenCost
 from penstock.engines.base import Batch
@@ -27,12 +28,18 @@ _FEWEST_BATCHES = 2 * len(LEVELS)
 
 @dataclass
 class FullLoad:
-    """The first run: batches that double until one takes longer than there is time."""
+    """The first run: batches that double until one takes longer than there is time.
+
+    Where a batch of next to nothing takes longer than that already, as on a busy machine, it is
+    twice its time: as much for tuples as for the batch itself.
+    """
 
     every_s: float
     #: Tuples a batch that fill the slowest of the machines for all of the time.
     rows: int | None = None
     _seen: int = 0
+    #: What a batch takes with next to nothing in it.
+    _idle_s: float = inf
 
     @property
     def most_rows(self) -> int:
@@ -45,9 +52,13 @@ class FullLoad:
 
     def see(self, batch: Batch) -> None:
         self._seen += 1
-        if self._seen > _WARM_BATCHES and self.rows is None and batch.seconds > self.every_s:
+        if self._seen <= _WARM_BATCHES:
+            self._idle_s = min(self._idle_s, batch.seconds)
+            return
+        room_s = max(self.every_s, 2 * self._idle_s if self._idle_s > self.every_s else 0.0)
+        if self.rows is None and batch.seconds > room_s:
             given = sum(s.produced or 0.0 for s in batch.samples)
-            self.rows = max(_LEAST_ROWS, int(given * self.every_s / batch.seconds))
+            self.rows = max(_LEAST_ROWS, int(given * room_s / batch.seconds))
 
     @property
     def is_done(self) -> bool:
@@ -88,9 +99,13 @@ class SteppedRun:
         self._costs.add(batch)
         measured = self.batches - _WARM_BATCHES
         if measured % len(LEVELS) == 0:
-            self.open_costs = self._costs.open_costs()
+            self.judge()
             worst = ", ".join(map(str, self.open_costs[:3])) or "every cost is known"
             self.say(f"after {measured} batches: {worst}")
+
+    def judge(self) -> None:
+        """Look at all batches so far, however few they are."""
+        self.open_costs = self._costs.open_costs()
 
     @property
     def is_known(self) -> bool:

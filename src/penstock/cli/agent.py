@@ -78,6 +78,8 @@ def command(
     if out is None and not once:
         raise UsageError("say where records go with --out, or print one with --once")
     own_name = name or socket.gethostname()
+    if "/" in own_name or not own_name.isprintable():
+        raise UsageError(f'--name must be a name without slashes, not "{own_name}"')
     addresses, key = _probing(own_name, machines, key_file)
     place = {"machine_type": machine_type, "region": region, "rack": rack}
     setting = AgentSetting(

@@ -41,6 +41,15 @@ From = Annotated[
         help="Take what runs on a cluster: storm, or another installed engine.",
     ),
 ]
+FromEngine = Annotated[
+    str,
+    typer.Option(
+        "--from",
+        parser=_engine_name,
+        metavar="ENGINE",
+        help="The cluster it is a machine of: storm, or another installed engine.",
+    ),
+]
 Watched = Annotated[
     str,
     typer.Option(

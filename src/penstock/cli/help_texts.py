@@ -9,6 +9,7 @@ from typing import Any, get_args, get_type_hints
 #: What an option takes, by its parameter's name; the same in all verbs. Of the others, by type.
 _VALUES = {
     "add": "<type=n>",
+    "agents": "<folder>",
     "apart": "<components>",
     "avoid": "<machines>",
     "baseline": "<file|name>",

@@ -89,10 +89,10 @@ FittingWarmUp = Annotated[
         min=0,
     ),
 ]
-Machines = Annotated[
+Agents = Annotated[
     list[Path] | None,
     typer.Option(
-        "--machines", help="Folder where agents tell of the machines (penstock agent); repeatable."
+        "--agents", help="Folder where agents tell of the machines (penstock agent); repeatable."
     ),
 ]
 Master = Annotated[str, typer.Option("--master", help="Spark's master.")]
@@ -115,7 +115,7 @@ def make_problem(
     met: float | None = None,
     engine: str = DEFAULT_ENGINE,
     estimate_from: str | None = None,
-    machines: list[Path] | None = None,
+    agents: list[Path] | None = None,
 ) -> Problem:
     """The problem the options describe."""
     named = [*(topologies or []), *(examples or [])]
@@ -123,7 +123,7 @@ def make_problem(
         raise UsageError("name a topology file, or an example with --example (penstock examples)")
     return app.problem(
         named, cluster, profile, weighted=weighted, headroom=headroom, met=met, engine=engine,
-        estimate_from=estimate_from, told=machine_table(machines), say=say,
+        estimate_from=estimate_from, told=machine_table(agents), say=say,
     )  # fmt: skip
 
 

@@ -104,7 +104,7 @@ def command(
     storm_yaml: engine_options.StormYaml = None,
     types: engine_options.Types = None,
     more: engine_options.EngineOptions = None,
-    machines: options.Machines = None,
+    agents: options.Agents = None,
     telemetry: engine_options.Telemetry = None,
     since: engine_options.Since = None,
     out: options.Out = None,
@@ -128,7 +128,7 @@ def command(
         running = app.running(
             target, topologies, _costs(target, profile, telemetry, since), say=say,
             weighted=weighted, headroom=headroom, met=met, estimate_from=estimate_from,
-            told=options.machine_table(machines),
+            told=options.machine_table(agents),
         )  # fmt: skip
         problem = running.problem
     elif telemetry or since:
@@ -136,7 +136,7 @@ def command(
     else:
         problem = options.make_problem(
             topologies, example, cluster, profile, weighted=weighted, headroom=headroom, met=met,
-            engine=engine, estimate_from=estimate_from, machines=machines,
+            engine=engine, estimate_from=estimate_from, agents=agents,
         )  # fmt: skip
     before = options.load_plan(current) if current else running.before if running else None
     asked = terms_options.Given(

@@ -15,6 +15,8 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "plan": "Plan topologies on a cluster.",
         "show": "Show a plan, or what it does under more load.",
         "explain": "Explain what limits a plan, or one part of it.",
+        "certify": "Prove how far a plan is from the best there is.",
+        "check": "Check the proof in a certificate, without any solver.",
         "advise": "Advise what to buy, what to remove and what to speed up.",
         "compare": "Compare schedulers on one problem.",
         "diff": "Show what changes between two plans.",
@@ -34,6 +36,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     },
     "Operate": {
         "import": "Import clusters and topologies from other formats.",
+        "power": "Put machines to sleep and wake them, by your own commands.",
         "apply": "Put a plan in force on a running cluster.",
         "watch": "Watch a running cluster; advise, ask or act when its plan should change.",
         "approve": "Approve a change that the loop proposes.",

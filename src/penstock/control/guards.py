@@ -46,6 +46,8 @@ class WantedChange:
     useless_per_s: tuple[float, ...] = ()
     #: Wanted for another reason than what the plan carries.
     beyond_rate: bool = False
+    #: The rate that the policy wants carried; inf where it asks for something else.
+    asked_per_s: float = float("inf")
 
     @property
     def shrinks(self) -> bool:
@@ -78,6 +80,8 @@ def _dead_band(w: WantedChange) -> str | None:
         return None
     part = abs(w.plan.carries_per_s / max(w.carries_now_per_s, 1e-9) - 1.0)
     fewer = w.plan.machines < len(w.seen.placement.machines_used)
+    if w.asked_per_s <= w.carries_now_per_s and not fewer:
+        return "less would do, and no plan for less has fewer machines"
     if part > max(w.rules.dead_band, _NOTHING) and (fewer or not w.shrinks):
         return None
     return f"the plan would carry {100 * part:.1f} % more or less, with as many machines"

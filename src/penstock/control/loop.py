@@ -7,7 +7,7 @@ takes observations from an engine or from a rehearsal, and carries decisions out
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from math import isnan
+from math import inf, isnan
 from typing import Any
 
 from penstock.control.decision import Decision, DecisionKind, Proposal, Refusal
@@ -27,7 +27,7 @@ from penstock.planning.capacity_plans import CapacityPlan, CapacityPlanner
 _NEWEST_PAUSE = 0.3
 #: Changes older than this are forgotten by guard rails.
 _REMEMBERED_S = 3600.0
-_NEVER = float("inf")
+_NEVER = inf
 
 
 @dataclass(frozen=True)
@@ -162,6 +162,7 @@ def _considered(
     wanted = WantedChange(
         seen, state.rules, setting.problem, plan, carries_now, moves, shares_only, state.changes,
         since_s, state.useless_per_s, proposal.beyond_rate,
+        inf if proposal.carry_per_s is None else proposal.carry_per_s,
     )  # fmt: skip
     no = refusal(wanted)
     if no is not None:

@@ -13,6 +13,8 @@ whatever its counts, places and shares, is a solution of it:
 
 - one key goes to one instance: what the hottest key of a component brings fits its fastest thread
   and widest card (:mod:`.hot_keys`);
+- where there is room for few instances, the largest of so few buckets of keys fits a thread
+  (:mod:`.key_buckets`);
 - what cannot stay on a machine crosses, which costs CPU and goes through network cards
   (:mod:`.movement`). Those rows hold for plans of at least the scale R they are made for, so the
   bound is the larger of R and the programme's value, for the R that makes it least.
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 _ANY_RATE = 1e6
 KIND = "linear programme over machine types"
 KIND_HOTTEST_KEY = "the hottest key, which one thread must take"
+KIND_FEW_INSTANCES = "the largest bucket of keys, with as many instances as there is room for"
 #: Rounds in which the scale is sought at which what must move leaves just that scale, and how many
 #: may gain next to nothing before it ends.
 _ROUNDS, _IDLE_ROUNDS, _NEAR = 20, 3, 1e-3
@@ -68,10 +71,15 @@ class Bound:
     ideal_instances: FloatVector
     #: The key that limits every plan, where one does.
     hottest_key: HottestKey | None = None
+    #: The component of which there is room for so few instances that its largest bucket of keys
+    #: limits every plan.
+    few_instances_of: int | None = None
 
     @property
     def kind(self) -> str:
         """What the bound comes from, in words."""
+        if self.few_instances_of is not None:
+            return KIND_FEW_INSTANCES
         return KIND if self.hottest_key is None else KIND_HOTTEST_KEY
 
     @property
@@ -95,6 +103,7 @@ def upper_bound(problem: Problem) -> Bound:
 def solve_bound(problem: Problem) -> Bound:
     """The bound, worked out anew."""
     # scipy takes longer to load than most commands to run, and many commands need no bound.
+    from penstock.evaluate.key_buckets import limit_by_buckets
     from penstock.evaluate.movement import can_matter
     from penstock.evaluate.programme import formulate, solve
 
@@ -110,9 +119,10 @@ def solve_bound(problem: Problem) -> Bound:
     if can_matter(problem):
         bound = _with_movement(problem, programme, bound)
     hottest = min(hottest_keys(problem), key=lambda key: key.scale, default=None)
-    if hottest is None or hottest.scale >= bound.scale:
-        return bound
-    return _limited_by_key(bound, hottest)
+    if hottest is not None and hottest.scale < bound.scale:
+        bound = _limited_by_key(bound, hottest)
+    few = limit_by_buckets(problem, programme, bound.scale)
+    return bound if few is None else replace(bound, scale=few[0], few_instances_of=few[1])
 
 
 def _limited_by_key(bound: Bound, hottest: HottestKey) -> Bound:

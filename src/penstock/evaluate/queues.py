@@ -1,7 +1,7 @@
 """Lc-Stream's queue at one executor, and what queueing theory says beside it.
 
-Sun et al. 2024 (doi:10.1002/cpe.8085), equations 3 to 17. Rates are in tuples/s, waits in seconds;
-queues count the tuple being served.
+Sun et al. 2024 (doi:10.1002/cpe.8085), those of equations 3 to 17 that its scheduler needs. Rates
+are in tuples/s, waits in seconds; queues count the tuple being served.
 
 The paper's queue is one server that arrivals shy away from: with ``n`` tuples there, a newcomer
 joins at rate ``arrival / (n + 1)`` (its eq. 1 with a = 1) and is served at a constant rate (its
@@ -13,10 +13,7 @@ beside it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from math import exp, expm1, inf, lgamma, log, sqrt
-
-import numpy as np
+from math import expm1, inf
 
 # -- Lc-Stream's executor -------------------------------------------------------------------------
 
@@ -28,28 +25,9 @@ def load(arrival: float, service: float) -> float:
     return arrival / service if service > 0 else inf  # eq. (3)
 
 
-def state_probability(n: int, rho: float) -> float:
-    """p_n, the probability of n tuples at the executor."""
-    if rho == 0.0:
-        return 1.0 if n == 0 else 0.0
-    # eq. (4) with p_0 = exp(-rho), eq. (5); it prints rho_n for rho**n. In logarithms, because
-    # n! overflows at 171.
-    return exp(n * log(rho) - lgamma(n + 1) - rho)
-
-
-def idle_probability(rho: float) -> float:
-    """p_0."""
-    return exp(-rho)  # eq. (5)
-
-
 def mean_queue(rho: float) -> float:
     """L, tuples at the executor: the mean of a Poisson number is its parameter."""
     return rho  # eq. (6)
-
-
-def effective_arrival(arrival: float, service: float) -> float:
-    """lambda_e, tuples/s that enter: the busy fraction times the service rate."""
-    return -service * expm1(-load(arrival, service)) if service < inf else arrival  # eq. (7)
 
 
 def mean_wait(arrival: float, service: float) -> float:
@@ -62,26 +40,6 @@ def mean_wait(arrival: float, service: float) -> float:
     rho = load(arrival, service)
     # eq. (8): L / lambda_e; its limit where nothing arrives is the service time.
     return -rho / (service * expm1(-rho)) if rho > 0 else 1.0 / service
-
-
-def service_value(service: float, arrival: float, wait_weight: float, cost: float) -> float:
-    """E_n of a service rate: what it costs and what its queue costs (eq. 13)."""
-    return cost * service + wait_weight * arrival / (service - arrival)
-
-
-def best_service_rate(
-    arrival: float, wait_weight: float, cost: float, *, printed: bool = False
-) -> float:
-    """mu*, the service rate that costs least.
-
-    Setting the derivative of eq. (13) to zero gives ``arrival + sqrt(W * arrival / c)``; eq. (14)
-    as ``printed`` has ``arrival + sqrt(W / c) * arrival``, the same only at an arrival rate of 1.
-    Either way eq. (13) counts the queue as ``arrival / (service - arrival)``, that of M/M/1, which
-    contradicts eq. (6), L = rho.
-    """
-    if printed:
-        return arrival + sqrt(wait_weight / cost) * arrival  # eq. (14)
-    return arrival + sqrt(wait_weight * arrival / cost)
 
 
 def queue_of_count(arrival: float, service: float, count: int) -> float:
@@ -112,33 +70,6 @@ def best_count(
             break
         count += 1
     return count
-
-
-# -- distance and latency -------------------------------------------------------------------------
-
-
-def distance_latency_correlation(
-    latency: Sequence[float], distance: Sequence[float], *, printed: bool = False
-) -> float:
-    """How closely latency follows distance, 1 if by a straight line; 0 where one never changes.
-
-    Eq. (10) as ``printed`` divides by ``sqrt(V_latency + V_distance)``, which has a unit and may
-    exceed 1; the classic correlation the text names divides by ``sqrt(V_latency * V_distance)``.
-    """
-    t, gd = np.asarray(latency, dtype=np.float64), np.asarray(distance, dtype=np.float64)
-    covariance = float(np.mean((t - t.mean()) * (gd - gd.mean())))
-    spread = t.var() + gd.var() if printed else t.var() * gd.var()
-    return covariance / sqrt(spread) if spread > 0 else 0.0
-
-
-def path_correlation(
-    hops: Iterable[tuple[Sequence[float], Sequence[float]]], *, printed: bool = False
-) -> float:
-    """Sum over the hops of a data path, each with its latencies and distances: eq. (11).
-
-    Energy is taken as proportional to it (eq. 12).
-    """
-    return sum(distance_latency_correlation(t, gd, printed=printed) for t, gd in hops)
 
 
 # -- what theory says -----------------------------------------------------------------------------

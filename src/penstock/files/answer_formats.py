@@ -12,6 +12,7 @@ from penstock.files.versions import FormatVersion
 
 _VERSIONS = {
     "advice": 1,
+    "certified": 1,
     "changes": 1,
     "comparison": 1,
     "component-explanation": 1,

@@ -9,8 +9,10 @@ from typing import Any, TypeAlias
 from penstock.errors import Finding, InputError, UnknownNameError, close_match
 from penstock.files import flux, production
 from penstock.files.answer_formats import ANSWER_FORMATS
+from penstock.files.certificate_file import CertificateFile
 from penstock.files.cluster_file import ClusterFile, cluster_from, cluster_to_dict
 from penstock.files.document import ParsedFile, document_of, read_document, shortened
+from penstock.files.hooks_file import HooksFile, hooks_from
 from penstock.files.plan_file import PlanFile, plan_from, plan_to_dict
 from penstock.files.profile_file import ProfileFile, profile_from, profile_to_dict
 from penstock.files.receipt_file import ReceiptFile
@@ -24,6 +26,7 @@ from penstock.files.topology_file import TopologyFile, topology_from, topology_t
 from penstock.files.watch_file import WatchFile, watch_from
 from penstock.files.writer import to_json, to_yaml, write_text
 from penstock.model.cluster import Cluster
+from penstock.model.hooks import Hooks
 from penstock.model.plan import Plan
 from penstock.model.problem import Problem
 from penstock.model.profile import Profile
@@ -43,6 +46,7 @@ Loaded: TypeAlias = (
     | Problem
     | Simulation
     | WatchSetting
+    | Hooks
 )
 
 #: The models of all files that are read, and who reads them.
@@ -56,6 +60,7 @@ _READERS: dict[type[FileModel], Callable[[ParsedFile], Loaded]] = {
     PlanFile: plan_from,
     SimulationFile: simulation_from,
     WatchFile: watch_from,
+    HooksFile: hooks_from,
 }
 _READER_OF = {model.FORMAT.name: read for model, read in _READERS.items()}
 #: Those with a schema by name; a simulation's result is nobody's to write.
@@ -70,9 +75,11 @@ FORMATS = tuple(_SCHEMAS)
 SAMPLE = "sample"
 #: What applying a plan did, as ``penstock apply`` writes it.
 RECEIPT = "receipt"
+#: A proof of what no plan can exceed, as ``penstock certify`` writes it.
+CERTIFICATE = "certificate"
 #: Formats that nobody writes by hand.
-WRITTEN = (SAMPLE, RECEIPT)
-_FILES: tuple[type[FileModel], ...] = (*_READERS, ReceiptFile)
+WRITTEN = (SAMPLE, RECEIPT, CERTIFICATE)
+_FILES: tuple[type[FileModel], ...] = (*_READERS, ReceiptFile, CertificateFile)
 #: Every format of a file that Penstock reads, and every one that it only writes.
 FILE_FORMATS = tuple(model.FORMAT for model in _FILES)
 ALL_FORMATS = (*FILE_FORMATS, *ANSWER_FORMATS.values())
@@ -140,7 +147,11 @@ def json_schema(name: str) -> dict[str, Any]:
     """The JSON Schema (2020-12) of a format's current version."""
     if name not in (*FORMATS, *WRITTEN):
         raise UnknownNameError("format", name, (*FORMATS, *WRITTEN))
-    models: dict[str, type[FileModel]] = {**_SCHEMAS, RECEIPT: ReceiptFile}
+    models: dict[str, type[FileModel]] = {
+        **_SCHEMAS,
+        RECEIPT: ReceiptFile,
+        CERTIFICATE: CertificateFile,
+    }
     schema = sample_json_schema() if name == SAMPLE else models[name].model_json_schema()
     return {"$schema": "https://json-schema.org/draft/2020-12/schema"} | schema
 

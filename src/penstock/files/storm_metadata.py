@@ -56,6 +56,8 @@ class Misunderstood:
 
     key: str
     why: str
+    #: One of ours, with a value that says nothing.
+    is_known: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,8 @@ def metadata_of(entries: Mapping[str, Any]) -> MachineMetadata:
         else:
             why = _unknown(plain)
         if why:
-            misunderstood.append(Misunderstood(str(key), why))
+            is_known = plain in spelled or plain in _NUMBERS
+            misunderstood.append(Misunderstood(str(key), why, is_known))
     return MachineMetadata(
         hardware=tuple(sorted(hardware.items())), misunderstood=tuple(misunderstood), **names
     )
@@ -159,7 +162,7 @@ class SupervisorTypes:
     def add(self, kind: MachineType, machine: str) -> str | None:
         """Count a machine's type in; why that cannot be, if it cannot."""
         first, known = self._first.setdefault(kind.name, (machine, kind))
-        offers = {field: None for field, _ in _NUMBERS.values()}
+        offers: dict[str, Any] = {field: None for field, _ in _NUMBERS.values()}
         if replace(known, **offers) != replace(kind, **offers):
             return _unequal(kind, machine)
         for field in offers:

@@ -45,7 +45,7 @@ class _SupervisorKeys(BaseModel):
         None, alias="supervisor.slots.ports"
     )
     host: Name | None = Field(None, alias="storm.local.hostname")
-    meta: dict[str, Any] | None = Field(None, alias=SETTING)
+    meta: dict[str, Any] | None = Field(None, alias="supervisor.scheduler.meta")
 
 
 def cluster_from_storm_yaml(
@@ -72,6 +72,9 @@ def cluster_from_storm_yaml(
         if keys is None:
             continue
         meta = metadata_of(as_mapping(keys.meta))
+        # Keys of others are theirs; a value of ours that is wrong is a mistake in this file.
+        wrong_values = [entry for entry in meta.misunderstood if entry.is_known]
+        findings += [document.finding((SETTING, entry.key), entry.why) for entry in wrong_values]
         machine = meta.name or keys.host or _name_from(Path(path))
         described.append((machine, meta))
         kind = _machine_type(keys, meta)

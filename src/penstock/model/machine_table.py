@@ -72,7 +72,7 @@ def _facts(records: Sequence[MachineRecord]) -> MachineFacts:
 
 
 @dataclass(frozen=True)
-class CompletedCluster:
+class ClusterFacts:
     """A cluster with what a table adds, and what is to be said of that."""
 
     cluster: Cluster
@@ -81,7 +81,7 @@ class CompletedCluster:
     other_points: Mapping[str, float] = field(default_factory=dict)
 
 
-def completed(cluster: Cluster, table: MachineTable) -> CompletedCluster:
+def completed(cluster: Cluster, table: MachineTable) -> ClusterFacts:
     """The cluster with hardware, regions and times that agents have told and it does not state."""
     told = _by_machine(cluster, table)
     remarks = _absent(cluster, told)
@@ -94,7 +94,7 @@ def completed(cluster: Cluster, table: MachineTable) -> CompletedCluster:
     machines = tuple(_placed(m, told.get(m.name)) for m in cluster.machines)
     cluster = replace(cluster, types=tuple(types), machines=machines)
     network = _timed(cluster, _round_trips(told, table))
-    return CompletedCluster(
+    return ClusterFacts(
         replace(cluster, network=network),
         tuple(remarks),
         {

@@ -54,7 +54,7 @@ class Prediction:
         """Fraction of the bound that the plan leaves; none for a plan that breaks limits."""
         if self.scale is None or not self.bound_scale or self.violations:
             return None
-        return max(0.0, 1.0 - self.scale / self.bound_scale)
+        return 0.0 if self.proven_optimal else max(0.0, 1.0 - self.scale / self.bound_scale)
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,8 @@ class Standing:
     machines: tuple[MachineStanding, ...]
     components: tuple[ComponentStanding, ...]
     bound: Bound
+    #: The lowest bound that is proven for the plan, where that is known.
+    proven_scale: float | None = None
 
     @property
     def scale(self) -> float:

@@ -2,10 +2,8 @@
 
 A *pattern* says how many instances of each component one machine holds. All patterns with at most
 ``per_machine`` instances are listed once; which of them fit a machine type at a scale is one matrix
-product. The count vectors that the first m machines can hold together are kept as one long integer
-with a bit per vector: adding a machine shifts it by each fitting pattern and joins the results, so
-that hundreds of vectors move in one operation. Machines of a type are interchangeable, hence their
-order does not matter and none is tried twice.
+product. All ways to deal them over the machines are then tried at once
+(:mod:`penstock.evaluate.pattern_bound.packing`).
 """
 
 from __future__ import annotations
@@ -14,8 +12,8 @@ from dataclasses import dataclass
 from math import comb
 
 import numpy as np
-from numpy.typing import NDArray
 
+from penstock.evaluate.pattern_bound.packing import pack_counts, packing_effort
 from penstock.model.arrays import BoolVector, FloatVector, IntMatrix, IntVector
 from penstock.model.problem import Problem
 
@@ -61,8 +59,7 @@ class Patterns:
     def effort(self, counts: IntVector, machines: IntVector) -> float:
         """Work of packing these counts, about the number of shifts times their length."""
         inside = float(np.minimum(np.prod(counts + 1.0), len(self.counts)))
-        words = float(np.prod(2.0 * counts + 1.0)) / 64
-        return inside * float(machines.sum()) * (1.0 + words / 256)
+        return packing_effort(inside, counts, float(machines.sum()))
 
     @property
     def effort_to_rule_out(self) -> float:
@@ -78,7 +75,8 @@ class Patterns:
         problem, cluster = self.problem, self.problem.cluster
         each = problem.visits * scale / vectors
         # eq. (5) for an instance of each component on each type: (vectors, types, components)
-        tcu = problem.e.T * each[:, None, :] + problem.met.T
+        with np.errstate(invalid="ignore"):  # no tuples at an unknown cost
+            tcu = problem.e.T * each[:, None, :] + problem.met.T
         # Of types without machines no cost is known, and at an endless scale work is endless: that
         # of no instance is 0 all the same.
         load = np.nan_to_num(tcu, nan=_ENDLESS, posinf=_ENDLESS) @ self.counts.T
@@ -125,37 +123,7 @@ def pack(
 ) -> list[IntVector] | None:
     """A pattern for every machine (grouped by type) that holds exactly these counts, or None."""
     fits = patterns.fits(counts[None], scale)[0]
-    # Twice the range per component, so that a shift never carries into the next one.
-    strides = _strides(2 * counts + 1)
-    target = int(counts @ strides)
-    valid = _box_bits(counts, strides)
-    fitting = [patterns.counts[row] for row in fits]
-    by_type = [[int(code) for code in rows @ strides] for rows in fitting]
-    kinds = [t for t, number in enumerate(machines.tolist()) for _ in range(number)]
-    reached = [1]  # before the first machine, nothing is held
-    for kind in kinds[:-1]:
-        before, after = reached[-1], 0
-        for code in by_type[kind]:
-            after |= before << code
-        reached.append(after & valid)
-        if reached[-1] >> target & 1:
-            break
-    chosen: list[IntVector] = []
-    left = target
-    # Walk back: which pattern of the last machine leaves what the others can hold?
-    for position in range(len(kinds) - 1, -1, -1):
-        if position >= len(reached):
-            chosen.append(np.zeros(len(counts), dtype=np.int64))  # not needed any more
-            continue
-        kind = kinds[position]
-        for code, pattern in zip(by_type[kind], fitting[kind], strict=True):
-            if code <= left and reached[position] >> (left - code) & 1:
-                chosen.append(pattern)
-                left -= code
-                break
-        else:
-            return None
-    return chosen[::-1]
+    return pack_counts([patterns.counts[row] for row in fits], counts, machines)
 
 
 def compositions(components: int, most: int) -> IntMatrix:
@@ -198,19 +166,3 @@ def _apart(problem: Problem, counts: IntMatrix) -> BoolVector:
         one, other = counts[:, labels[a]], counts[:, labels[b]]
         compatible &= (one <= 1) if a == b else (one == 0) | (other == 0)
     return compatible
-
-
-def _strides(sizes: IntVector) -> NDArray[np.object_]:
-    """Place values of a number system with these digits; Python integers, they may be huge."""
-    strides = [1]
-    for size in sizes.tolist()[:-1]:
-        strides.append(strides[-1] * size)
-    return np.array(strides, dtype=object)
-
-
-def _box_bits(counts: IntVector, strides: NDArray[np.object_]) -> int:
-    """The bits of all vectors that are at most ``counts`` in every component."""
-    bits = 1
-    for count, stride in zip(counts.tolist(), strides.tolist(), strict=True):
-        bits = sum(bits << (n * stride) for n in range(count + 1))
-    return bits

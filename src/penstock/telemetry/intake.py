@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import pyarrow as pa
 from pyspark import StorageLevel
@@ -100,7 +100,7 @@ def _sum(parts: list[tuple[TaskReport, Counter[str]]]) -> tuple[TaskReport, Coun
     aside = Counter[str]()
     for _, own in parts:
         aside.update(own)
-    return added_up(asdict(report) for report, _ in parts), aside
+    return added_up(vars(report) for report, _ in parts), aside
 
 
 def _report(reports: DataFrame) -> TaskReport:

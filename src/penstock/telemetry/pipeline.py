@@ -318,7 +318,7 @@ class Pipeline:
     def _executor_traffic(self, manifest: Manifest) -> tuple[InstanceTraffic, ...]:
         """Traffic between instances: a mean over all hours of a run."""
         traffic, streams = (manifest.parts.get(table, {}) for table in ("traffic", "streams"))
-        hours = [(hour, traffic[hour], streams[hour]) for hour in sorted(traffic)]
+        hours = [(hour, traffic[hour], streams[hour]) for hour in sorted({*traffic} & {*streams})]
         if not hours:
             return ()
         return executor_traffic(self._pair_sums.read(hours), self._pair_sums.vocabulary)

@@ -24,6 +24,8 @@ _TOPOLOGIES = ("linear", "diamond", "star")
 _PAPERS_MET = 1.5
 #: Effort that lets the exact scheduler end by itself on the small problems.
 _ENOUGH = 3e8
+#: Boxes of instance counts looked at where a proof is wanted.
+_PROOF = 20_000.0
 
 
 @lru_cache(maxsize=512)
@@ -38,6 +40,37 @@ def gap_percent(repeats: int, cluster: str, met: float, weighted: bool = False) 
         for topology in _TOPOLOGIES:
             facts = _planned(topology, cluster, met, weighted, seed).facts
             yield 100.0 * (facts.gap if facts.gap is not None else 1.0)
+
+
+def proven_gap_percent(repeats: int, cluster: str, met: float) -> Iterator[float]:
+    """Shuffle grouping: gap to the bound that the search proves with time for it, in percent."""
+    for seed in range(repeats):
+        for topology in _TOPOLOGIES:
+            yield _gap_percent(_proven(topology, cluster, met, seed))
+
+
+def proof_seconds(repeats: int, cluster: str, met: float) -> Iterator[float]:
+    """Time for plan and proof together."""
+    for seed in range(repeats):
+        for topology in _TOPOLOGIES:
+            yield _proven(topology, cluster, met, seed).seconds
+
+
+def storm_benchmark_gap_percent(repeats: int, topology: str) -> Iterator[float]:
+    """The pairs of storm-benchmark on one machine each of types A, B and C."""
+    for seed in range(repeats):
+        yield _gap_percent(app.plan(app.problem(topology, "storm-benchmark"), seed=seed))
+
+
+@lru_cache(maxsize=64)
+def _proven(topology: str, cluster: str, met: float, seed: int) -> app.PlanAnswer:
+    problem = app.problem(topology, cluster, met=met)
+    return app.plan(problem, "penstock", seed=seed, parameters={"effort": _PROOF})
+
+
+def _gap_percent(planned: app.PlanAnswer) -> float:
+    gap = planned.plan.predicted.gap if planned.plan is not None else None
+    return 100.0 * (gap if gap is not None else 1.0)
 
 
 def own_gap_percent(repeats: int, cluster: str, met: float) -> Iterator[float]:
@@ -75,10 +108,32 @@ def below_optimum_percent(repeats: int) -> Iterator[float]:
     """How far ours is below the proven optimum of random small problems; those without a plan
     count as 0 if ours finds none either."""
     for seed in range(repeats):
-        problem = small_problem(seed)
-        best = app.plan(problem, "optimal", parameters={"effort": _ENOUGH}).facts.scale
-        scale = app.plan(problem, "penstock").facts.scale
-        yield 100.0 * (1.0 - (scale or 0.0) / best) if best else 0.0
+        best, ours = _small(seed)
+        yield 100.0 * (1.0 - (ours.facts.scale or 0.0) / best) if best else 0.0
+
+
+def bound_over_optimum_percent(repeats: int) -> Iterator[float]:
+    """How far the bound of random small problems is above the optimum, which other code found."""
+    for seed in range(repeats):
+        best, ours = _small(seed)
+        bound = ours.plan.predicted.bound_scale if ours.plan is not None else None
+        yield 100.0 * (bound / best - 1.0) if best and bound else 0.0
+
+
+def small_proven_gap_percent(repeats: int) -> Iterator[float]:
+    """Gap to the proven bound of random small problems that have a plan."""
+    for seed in range(repeats):
+        _, ours = _small(seed)
+        if ours.plan is not None:
+            yield _gap_percent(ours)
+
+
+@lru_cache(maxsize=256)
+def _small(seed: int) -> tuple[float, app.PlanAnswer]:
+    """The optimum of a random small problem, 0 if it has no plan, and our plan."""
+    problem = small_problem(seed)
+    best = app.plan(problem, "optimal", parameters={"effort": _ENOUGH}).facts.scale
+    return best or 0.0, app.plan(problem, "penstock")
 
 
 def crossing_gain_percent(repeats: int, cluster: str, more: float) -> Iterator[float]:
@@ -158,11 +213,15 @@ def machine_lost(repeats: int, figure: str) -> Iterator[float]:
 
 
 def large_problem(seed: int) -> Problem:
-    """A generated problem on machines of 4, 8 and 16 cores; an instance is one thread."""
+    """A generated problem on machines of one, 4, 8 and 16 cores; an instance is one thread."""
     generated = generate(Size(components=60, machines=10_000, types=30), seed)
     types = tuple(
-        replace(kind, cpu_points=4 * kind.cpu_points, core_points=100.0)
-        for kind in generated.cluster.types
+        replace(
+            kind,
+            cpu_points=100.0 if number % 3 == 0 else 4 * kind.cpu_points,
+            core_points=100.0,
+        )
+        for number, kind in enumerate(generated.cluster.types)
     )
     return build(generated.topologies, replace(generated.cluster, types=types), generated.profile)
 

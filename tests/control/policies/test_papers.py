@@ -14,6 +14,7 @@ from penstock.control.journal import entry_of, folded
 from penstock.control.loop import begin
 from penstock.control.observation import Observation
 from penstock.control.policies import registry
+from penstock.control.policies.flink import FlinkPolicy
 from penstock.control.policies.lcstream import LcStreamPolicy
 from penstock.control.policies.tune import SCHEDULERS, TunePolicy
 from penstock.control.policy import Setting
@@ -52,6 +53,24 @@ def proposals(policy, observations, memory=None):
 
 def steady(part: float, placement, seconds: float):
     return [seen(10.0 * i, part, placement) for i in range(int(seconds / 10) + 1)]
+
+
+# -- flink -----------------------------------------------------------------------------------------
+
+
+def test_flink_of_before_does_not_shrink_within_its_grace_period():
+    placement = PLANNER.carrying(0.5 * BOUND, EVERYONE).placement
+    carries = PLANNER.carries_per_s(placement) / BOUND
+    policy = FlinkPolicy(
+        window_s=60.0, stabilise_s=60.0, shrink_every_s=0.0, grace_s=3600.0, band=0.1
+    )
+    # Above the band at first (0.9 of what is carried), far below it after ten minutes.
+    busy = steady(0.9 * carries, placement, 600.0)
+    idle = [replace(one, time_s=one.time_s + 610.0) for one in steady(0.1, placement, 7200.0)]
+    found = proposals(policy, [*busy, *idle])
+    grown_s = max(at for at, p in found if "more than" in p.reason)
+    shrunk_s = min(at for at, p in found if "less than" in p.reason)
+    assert 3600.0 <= shrunk_s - grown_s <= 3660.0
 
 
 # -- lcstream --------------------------------------------------------------------------------------

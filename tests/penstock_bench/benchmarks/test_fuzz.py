@@ -33,13 +33,15 @@ from penstock_bench.benchmarks.fuzz.drawing import FuzzCase, draw, other_cells, 
 from penstock_bench.benchmarks.fuzz.emit import Pairs, Raw, emit
 from penstock_bench.benchmarks.fuzz.failures import Failures, read_case
 from penstock_bench.benchmarks.fuzz.judge import Fault, judge
-from penstock_bench.benchmarks.fuzz.ledger import Ledger, Slice, Trial
+from penstock_bench.benchmarks.fuzz.ledger import FuzzTrial, Ledger, LedgerSlice
+from penstock_bench.benchmarks.fuzz.measured_files import journal_of
 from penstock_bench.benchmarks.fuzz.minimise import minimise
 from penstock_bench.benchmarks.fuzz.mutations import mutate_bytes, mutate_document
-from penstock_bench.benchmarks.fuzz.originals import journal_of, sets_of_files
+from penstock_bench.benchmarks.fuzz.original_file import File
+from penstock_bench.benchmarks.fuzz.originals import sets_of_files
 from penstock_bench.benchmarks.fuzz.server import PLAIN, CommandOutcome, Limits, Server, Way
 from penstock_bench.benchmarks.fuzz.slices import look_at_all, slices_by_commit
-from penstock_bench.benchmarks.fuzz.values import NAMED
+from penstock_bench.benchmarks.fuzz.values import NAMED, Care
 from penstock_bench.benchmarks.fuzz.verbs import (
     ENDS,
     LIVE,
@@ -87,9 +89,9 @@ def ended(code: int = 0, out: bytes = b"", err: bytes = b"", **more) -> CommandO
 @pytest.mark.slow
 def test_dozens_of_fuzzed_commands_end_as_they_should(tmp_path, capsys):
     failures = Failures(tmp_path, SEED)
-    found = Campaign(SEED, 80, None, failures, with_spark=False, jobs=1, random_problems=4).run()
+    found = Campaign(SEED, 40, None, failures, with_spark=False, jobs=1, random_problems=4).run()
     assert found.error is None
-    assert len(found.ledger.latest) == 80
+    assert len(found.ledger.latest) == 40
     assert failures.counts == {}
     assert "making the files" in capsys.readouterr().err
 
@@ -144,6 +146,12 @@ def test_damage_keeps_the_document_it_starts_from(sets):
     changed = [mutate_document(Random(i), document) for i in range(50)]
     assert json.dumps(document) == before
     assert sum(emit(c, yaml=False) != emit(document, yaml=False) for c in changed) > 40
+
+
+def test_of_few_lines_all_may_be_damaged():
+    two = File("machine-records", [{"a": 1}, {"a": 2}], is_lines=True)
+    damaged = {drawing._damaged(Random(i), two, "x.jsonl", b"", Care.SOME) for i in range(40)}
+    assert len(damaged) > 20
 
 
 def test_mild_damage_leaves_what_a_document_says_it_is(sets):
@@ -244,6 +252,11 @@ def test_a_number_that_is_none_is_seen_in_every_kind_of_page(verbs, tmp_path, en
     assert [fault.kind for fault in found] == [f"not a number in .{ending}"]
 
 
+def test_faults_look_alike_whatever_their_numbers_and_wherever_the_tree_is():
+    lines = ("/home/me/1/src/a.py:81: overflow", "/tmp/other/src/a.py:79: overflow")
+    assert {Fault("hang", line).signature for line in lines} == {"hang: src/a.py:#: overflow"}
+
+
 def test_files_outside_the_folder_and_hidden_ones_are_seen(verbs, tmp_path):
     outcome = ended(written=("../up.yaml", ".made.json.x1"))
     found = judge(case_of(verbs, "plan", "linear"), outcome, PLAIN, tmp_path)
@@ -301,7 +314,7 @@ def test_only_what_is_asked_to_simulate_or_starts_java_may_take_longer(verbs):
         v.name: campaign.limits_of(case_of(verbs, *v.words)) for v in verbs if not v.words[1:]
     }
     longer = {name for name, found in limits.items() if found != PLAIN}
-    assert longer == {"report", "rehearse", "run", "profile", "sweep", "apply"}
+    assert longer == {"report", "rehearse", "run", "profile", "sweep", "calibrate", "apply"}
     on_spark = case_of(verbs, "rehearse", "load.csv", "--master", "local[2]")
     assert on_spark.starts_spark
     assert campaign.limits_of(on_spark) == campaign.limits_of(case_of(verbs, "sweep"))
@@ -423,15 +436,15 @@ def test_ctrl_c_keeps_what_was_found(sets, tmp_path, monkeypatch):
 # -- in slices -------------------------------------------------------------------------------------
 
 
-def trial(number: int, commit: str = "a1", **more: Any) -> Trial:
-    return replace(Trial(number, "show", str(Way.FORK), 0, 0.1, 90.0, commit), **more)
+def trial(number: int, commit: str = "a1", **more: Any) -> FuzzTrial:
+    return replace(FuzzTrial(number, "show", str(Way.FORK), 0, 0.1, 90.0, commit), **more)
 
 
 def test_a_ledger_is_read_again_but_for_the_line_its_writer_was_killed_at(tmp_path):
     path = tmp_path / "kept" / "done.jsonl"
     ledger = Ledger.open(path)
     ledger.add(trial(0))
-    ledger.add(Slice("kills", 0, 10, 0, "a1"))
+    ledger.add(LedgerSlice("kills", 0, 10, 0, "a1"))
     with path.open("a") as stream:
         stream.write('{"kind": "command", "numb')
     again = Ledger.open(path)
@@ -492,8 +505,8 @@ def test_slices_go_on_where_they_ended_and_look_again_at_what_was_wrong(monkeypa
         return 0
 
     ledger = Ledger(None)
-    ledger.add(Slice("kills", 0, 10, 0, "a1"))
-    ledger.add(Slice("kills", 10, 10, 7, "a1"))
+    ledger.add(LedgerSlice("kills", 0, 10, 0, "a1"))
+    ledger.add(LedgerSlice("kills", 10, 10, 7, "a1"))
     found = look_at_all(ledger, "kills", range(25), 10, look, hours=None)
     assert asked == [(10, 10), (20, 5)]
     assert [(one.begin, one.faults) for one in found] == [(0, 0), (10, 0), (20, 0)]

@@ -62,6 +62,7 @@ def test_a_topology_short_of_memory_shares_machines_with_one_short_of_cpu():
     assert (topology_parts(takes, 4, slots=1) > 0).sum(axis=0).tolist() == [1, 1, 1, 1]
 
 
+@pytest.mark.slow
 def test_memory_that_binds_for_one_of_four_topologies_costs_little():
     """Topologies side by side left a quarter of the CPU of some machines behind full memory."""
     setting = ProblemSetting(
@@ -84,7 +85,7 @@ def test_a_machine_with_one_slot_serves_one_topology():
     assert ((held > 0).sum(axis=1) == 1).all()
 
 
-TIGHT = ProblemSetting(machines=30, types=3, cores=(4, 16), topologies=2, keys=2000, memory=0.9)
+TIGHT = ProblemSetting(machines=10, types=3, cores=(4, 16), topologies=2, keys=2000, memory=0.9)
 
 
 @pytest.mark.slow

@@ -26,6 +26,7 @@ def planned(problem: Problem, terms: Terms):
 # -- a rate with as little as possible -------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_rate_takes_no_more_machines_than_it_needs():
     # a costs 1 point per tuple/s: 250 tuples/s fill two machines and half a third.
     problem = build(topology("a"), cluster(M1=10), profile(a=1.0))
@@ -128,6 +129,7 @@ def test_instances_come_nearer_for_as_much_of_the_rate_as_may_be_given_up():
 # -- places and moves ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_terms_on_places_are_kept_and_the_rest_planned_around_them():
     problem = nasiri("linear", (2, 2, 2))
     terms = Terms(

@@ -21,7 +21,7 @@ from typing import Any
 
 from penstock.engines.base import Say
 from penstock.errors import Finding, InputError, UnknownNameError
-from penstock.files.hooks_file import load_hooks
+from penstock.files.notification_hooks_file import load_notification_hooks
 from penstock.system.private_folder import tampering_risk
 
 #: Beside the history, unless another is named.
@@ -82,7 +82,7 @@ def load_hook(name: str, path: Path) -> Hook:
         raise InputError(Finding("no such file; it names the commands of hooks", str(path)))
     if risk := tampering_risk(path):
         raise InputError(Finding(f"not used: {risk}; only its owner may write it", str(path)))
-    hooks = load_hooks(path)
+    hooks = load_notification_hooks(path)
     if name not in hooks:
         raise UnknownNameError("hook", name, sorted(hooks))
     return Hook(name, hooks[name])

@@ -26,6 +26,7 @@ class FlinkMemory:
     looked_s: float = float("-inf")
     changed_s: float = float("-inf")
     shrunk_s: float = float("-inf")
+    grown_s: float = float("-inf")
     began_s: float = float("nan")
     window: tuple[tuple[float, ...], ...] = ()
 
@@ -45,6 +46,9 @@ class FlinkPolicy:
     window_s: float = field(default=900.0, metadata={"help": "metrics.window"})
     stabilise_s: float = field(default=300.0, metadata={"help": "stabilization.interval"})
     shrink_every_s: float = field(default=3600.0, metadata={"help": "scale-down.interval"})
+    grace_s: float = field(
+        default=0.0, metadata={"help": "scale-up.grace-period, of releases up to 1.9"}
+    )
     most_down: float = field(default=0.6, metadata={"help": "scale-down.max-factor"})
     catch_up_s: float = field(default=1800.0, metadata={"help": "catch-up.duration"})
     restart_s: float = field(default=300.0, metadata={"help": "restart.time"})
@@ -63,7 +67,9 @@ class FlinkPolicy:
         since_change_s = seen.time_s - memory.changed_s
         if seen.is_known and since_change_s >= self.stabilise_s:
             window = (*kept_since(window, seen.time_s - self.window_s), (seen.time_s, seen.offered))
-        memory = FlinkMemory(seen.time_s, memory.changed_s, memory.shrunk_s, began_s, window)
+        memory = FlinkMemory(
+            seen.time_s, memory.changed_s, memory.shrunk_s, memory.grown_s, began_s, window
+        )
         # Nothing until the window is full: since the start, or since the last change's
         # stabilisation.
         full_s = self.window_s + (self.stabilise_s if memory.changed_s > began_s else 0.0)
@@ -81,12 +87,15 @@ class FlinkPolicy:
         if needed < carries:
             if seen.time_s - memory.shrunk_s < self.shrink_every_s:
                 return STAY, memory
+            if seen.time_s - memory.grown_s < self.grace_s:
+                return STAY, memory
             needed = max(needed, carries * (1.0 - self.most_down))
             reason = "less than the band of utilisation"
         else:
             reason = "more than the band of utilisation"
         shrunk_s = seen.time_s if needed < carries else memory.shrunk_s
-        changed = FlinkMemory(seen.time_s, seen.time_s, shrunk_s, began_s)
+        grown_s = memory.grown_s if needed < carries else seen.time_s
+        changed = FlinkMemory(seen.time_s, seen.time_s, shrunk_s, grown_s, began_s)
         return Proposal(reason, carry_per_s=needed, evidence=evidence), changed
 
     def _needed(self, rate: float, lag: float, utilisation: float, *, restart: bool) -> float:

@@ -1,15 +1,15 @@
 """``penstock``: one right step, in time.
 
-Demand is forecast as scenarios (:mod:`penstock.control.forecast`); what to carry is the step that
-costs least together with the steps that will follow (:mod:`penstock.control.step_choice`). A
-change costs time over the latency target: its pause, and until what waited meanwhile is drained. So
-steps come with room, and a plan lasts as long as it pays. The price of that time rises where more
-of it than allowed was spent, and falls where less was.
+Demand is forecast with how wrong that may become (:mod:`penstock.control.forecast`); what to carry
+is the step that costs least together with the steps that will follow
+(:mod:`penstock.control.step_choice`). A change costs time over the latency target: its pause, and
+until what waited meanwhile is drained. So steps come with room, and a plan lasts as long as it
+pays. The price of that time rises where more of it than allowed was spent.
 
-- At the end of five minutes it changes if waiting for five more would cost ``least_saving_s`` of
-  the machines in use: what looks better by less is noise.
+- At the end of five minutes it changes if that is cheaper than to wait for five more.
 - When demand and backlog have been over the plan for ``confirm_s`` without a break it grows: a
-  shorter spike is waited out.
+  shorter spike is waited out. Where rates are steady within five minutes and the overload is what
+  a forecast may be wrong by, 20 s are enough.
 - It never shrinks while a backlog drains; with ``survive``, so many of the strongest machines may
   be lost.
 
@@ -19,10 +19,8 @@ A turn that ends no bin of five minutes costs a few comparisons.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from math import exp, isnan
+from math import exp, isnan, log
 from typing import Any, ClassVar
-
-import numpy as np
 
 from penstock.control.decision import STAY, Proposal
 from penstock.control.forecast import BIN_S, Forecast
@@ -33,11 +31,15 @@ from penstock.control.step_choice import Step, StepPrice, best_step
 #: Time over the target is counted over about a day, beginning with what is allowed for a quarter.
 _REMEMBERED_S = 86_400.0
 #: How far the price of a change may move from what it is set to.
-_CHEAPEST, _DEAREST = 0.5, 4.0
-#: How far a forecast may be above the highest rate so far, and above the newest.
-_ABOVE_HIGHEST, _ABOVE_NOW = 1.15, 1.4
+_CHEAPEST, _DEAREST = 1.0, 8.0
 #: Overload counts once what waits is so much of what may, as a part.
 _WORTH_IT = 0.5
+#: What drains within so many seconds is waited for.
+_DRAINS_S = 600.0
+#: Demand off its forecast by no more standard deviations is no spike, and is confirmed for so long.
+_LIKELY, _LIKELY_FOR_S = 2.5, 20.0
+#: Part that a moment must tell of its five minutes.
+_TELLS = 0.75
 #: Bins after which enough is known of demand to shrink.
 _KNOWN = 12
 #: A gap this long in the observations is a clock that jumped, or a watcher that was off.
@@ -59,8 +61,6 @@ class PenstockMemory:
     #: Seconds over the latency target, and all seconds, the older counting less.
     over_s: float = 0.0
     judged_s: float = 0.0
-    #: The highest rate of a bin so far.
-    highest: float = 0.0
     new_bin: bool = False
 
 
@@ -73,21 +73,17 @@ class PenstockPolicy:
     paper: ClassVar[str] = ""
 
     price_s: float = field(
-        default=15.0,
+        default=9.0,
         metadata={"help": "what a second over the target is worth: all machines for so many"},
     )
     over_target: float = field(
-        default=0.006, metadata={"help": "part of the time that may be over the latency target"}
+        default=0.0065, metadata={"help": "part of the time that may be over the latency target"}
     )
     drain_s: float = field(
         default=60.0, metadata={"help": "seconds in which a backlog is to be drained"}
     )
     confirm_s: float = field(
         default=50.0, metadata={"help": "seconds of overload without a break before it counts"}
-    )
-    least_saving_s: float = field(
-        default=120.0,
-        metadata={"help": "a change that may wait five minutes for less is not made yet"},
     )
     survive: int = field(default=0, metadata={"help": "machines that may be lost at any moment"})
 
@@ -126,7 +122,8 @@ class PenstockPolicy:
             recent = (*recent, (seen.time_s, offered, seen.waiting))
             older = exp(-passed / _REMEMBERED_S)
             # Tuples that wait: what is late because a machine is lost is no reason to change less.
-            is_over = seen.waiting > setting.latency_target_s * offered
+            waited = recent[-2][2] if len(recent) > 1 else 0.0
+            is_over = max(seen.waiting, waited) > setting.latency_target_s * offered
             over_s, judged_s = over_s * older + passed * is_over, judged_s * older + passed
         if seen.time_s < memory.ends_s:
             return replace(
@@ -135,34 +132,40 @@ class PenstockPolicy:
             )  # fmt: skip
         mean = tuples / seconds if seconds >= 0.5 * BIN_S else float("nan")
         forecast, ends_s = memory.forecast, memory.ends_s
+        newest = recent[-1][1] if recent else float("nan")
         while ends_s <= seen.time_s:
             if forecast.bins or not isnan(mean):
-                forecast = forecast.seen(mean)
+                forecast = forecast.seen(mean, newest)
             ends_s += BIN_S
-        highest = max(memory.highest, float(forecast.past[-1])) if forecast.bins else 0.0
         return PenstockMemory(
-            forecast, 0.0, 0.0, ends_s, seen.time_s, recent, over_s, judged_s, highest, True
+            forecast, 0.0, 0.0, ends_s, seen.time_s, recent, over_s, judged_s, True
         )
 
     def _dearness(self, memory: PenstockMemory) -> float:
         """Changes are dearer where more time than allowed was over the target."""
         prior_s = _REMEMBERED_S / 8
         share = (memory.over_s + self.over_target * prior_s) / (memory.judged_s + prior_s)
-        return min(_DEAREST, max(_CHEAPEST, share / self.over_target))
+        return min(_DEAREST, max(_CHEAPEST, (share / self.over_target) ** 2))
 
     def _best(
-        self, memory: PenstockMemory, forecast: Forecast, carries: float, now: float,
+        self,
+        memory: PenstockMemory,
+        carries: float,
+        off: float,
         setting: Setting,
-    ) -> Step:  # fmt: skip
+        waiting_s: float = 0.0,
+    ) -> Step:
+        """In the bin that has begun, whose rate is off its forecast by so much, a log."""
         price = StepPrice(
             self.price_s * self._dearness(memory), setting.pause_s, setting.latency_target_s,
             self.confirm_s, BIN_S,
         )  # fmt: skip
-        # What was never seen is believed only a little above what was.
-        unseen = max(memory.highest * _ABOVE_HIGHEST, now * _ABOVE_NOW)
-        scenarios = np.minimum(forecast.scenarios(), unseen)
+        path = memory.forecast.path()
         planner = setting.planner
-        return best_step(now, carries, scenarios, price, planner.least_about, planner.bound_per_s)
+        return best_step(
+            carries, path, off, memory.forecast.errors(), price, planner.least_about,
+            planner.bound_per_s, waiting_s,
+        )  # fmt: skip
 
     # -- deciding -----------------------------------------------------------------------------
 
@@ -172,33 +175,50 @@ class PenstockPolicy:
         _, rate, backlog = memory.recent[-1]
         if rate + backlog / self.drain_s <= carries:
             return STAY
-        if seen.time_s - memory.recent[0][0] < self.confirm_s - 1e-6:
-            return STAY
-        if min(r + b / self.drain_s for _, r, b in memory.recent) <= carries:
-            return STAY
-        if backlog < _WORTH_IT * setting.latency_target_s * rate:
+        forecast_per_s = float(memory.forecast.path()[0])
+        confirm_s = self.confirm_s
+        if self._is_likely(memory, forecast_per_s):
+            confirm_s = _LIKELY_FOR_S
+        elif backlog < _WORTH_IT * setting.latency_target_s * rate:
             return STAY  # nobody is late yet
-        if backlog <= (carries - rate) * BIN_S:
+        latest = [one for one in memory.recent if one[0] >= seen.time_s - confirm_s - 1e-6]
+        if latest[0][0] > seen.time_s - confirm_s + 1e-6:
+            return STAY
+        if min(r + b / self.drain_s for _, r, b in latest) <= carries:
+            return STAY
+        if backlog <= (carries - rate) * _DRAINS_S:
             return STAY  # it drains soon without
         # What has been there for all that time, without a spike on top.
-        steady = float(np.median([r for _, r, _ in memory.recent]))
-        step = self._best(memory, memory.forecast.seen(steady), carries, steady, setting)
-        need = max(step.carry_per_s, steady + backlog / self.drain_s)
+        now = _lower_median([r for _, r, _ in latest])
+        step = self._best(memory, carries, log(now / forecast_per_s), setting, backlog / now)
+        if step.saves_s <= 0.0 or step.carry_per_s <= carries:
+            return STAY
         return Proposal(
-            f"demand and backlog were over what the plan carries for {self.confirm_s:g} s",
-            carry_per_s=self._surviving(need, setting),
-            evidence=(("offered", steady), ("backlog", backlog), ("carries", carries)),
+            f"demand and backlog were over what the plan carries for {confirm_s:g} s",
+            carry_per_s=self._surviving(step.carry_per_s, setting),
+            evidence=(("offered", now), ("backlog", backlog), ("carries", carries)),
         )
+
+    def _is_likely(self, memory: PenstockMemory, forecast_per_s: float) -> bool:
+        """Whether the last rates are no spike: within what errors of the forecast usually are, and
+        where moments tell of minutes."""
+        since_s = memory.recent[-1][0] - _LIKELY_FOR_S - 1e-6
+        off = log(
+            _lower_median([r for at, r, _ in memory.recent if at >= since_s]) / forecast_per_s
+        )
+        usual = memory.forecast.errors().next_deviation
+        return memory.forecast.moment_tells > _TELLS and off <= _LIKELY * usual
 
     def _planned(self, seen: Observation, memory: PenstockMemory, setting: Setting) -> Proposal:
         """At the end of a bin: what the next hours need."""
         carries = setting.carries_per_s(seen.placement)
         _, offered, backlog = memory.recent[-1]
-        now = float(memory.forecast.past[-1])
-        step = self._best(memory, memory.forecast, carries, now, setting)
+        if offered > carries:
+            return STAY  # once that is confirmed
+        step = self._best(memory, carries, memory.forecast.begun(), setting)
         need = self._surviving(step.carry_per_s, setting)
         evidence = (("offered", offered), ("best", step.carry_per_s), ("carries", carries))
-        if step.saves_s <= self.least_saving_s * self._dearness(memory):
+        if step.saves_s <= 0.0:
             return STAY
         if need > carries:
             return Proposal("demand will pass what the plan carries", need, evidence=evidence)
@@ -211,3 +231,8 @@ class PenstockPolicy:
         if not self.survive:
             return rate_per_s
         return rate_per_s + self.survive * setting.planner.strongest_per_s
+
+
+def _lower_median(values: list[float]) -> float:
+    """Of an even number the lower one of the two in the middle: half a minute is no level."""
+    return sorted(values)[(len(values) - 1) // 2]

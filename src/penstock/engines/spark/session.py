@@ -159,19 +159,10 @@ def _start(
         if SECRET in settings:
             _forget_earlier_secret(settings[SECRET])
         spark = SparkSession.builder.config(map=dict(settings)).getOrCreate()
-        if settings["spark.master"].startswith("local"):
-            _fork_workers(spark)
     # They print every error as a page of JSON before Python sees the exception.
     for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     return spark
-
-
-def _fork_workers(spark: SparkSession) -> None:
-    """Have Python workers start while the first job is planned; nobody waits for them here."""
-    context = spark.sparkContext
-    cores = context.defaultParallelism
-    context.parallelize(range(cores), cores).mapPartitions(list)._jrdd.countAsync()
 
 
 def _forget_earlier_secret(secret: str) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 
 from penstock.evaluate.agreed import agreed_scale, held_back_by
 from penstock.evaluate.hot_keys import hottest_key_in_words
+from penstock.evaluate.predict import OPTIMAL_WITHIN
 from penstock.files.answer_formats import answer_head
 from penstock.planning.numbers import percent, rate
 from penstock.planning.standing import MachineStanding, Standing
@@ -59,7 +60,20 @@ def limit_sentences(standing: Standing) -> list[str]:
             f"next limit: {name}, at {rate(following.full_at * demand)} tuples/s "
             f"({percent(more)} more)"
         )
-    return [*lines, *_prices(standing, demand)]
+    return [*lines, *_certificate(standing, demand), *_prices(standing, demand)]
+
+
+def _certificate(standing: Standing, demand: float) -> list[str]:
+    """How much better a plan can be, and what that covers."""
+    most = standing.proven_scale
+    if most is None or standing.problem.scale_asked is not None or standing.scale <= 0:
+        return []
+    scope = "with any instance counts in any places; penstock certify writes the proof down"
+    if standing.scale >= most * (1.0 - OPTIMAL_WITHIN):
+        return [f"proven optimal: no plan on these machines carries more, {scope}"]
+    more = percent(most / standing.scale - 1.0)
+    limit = f"more than {rate(most * demand)} tuples/s ({more} more)"
+    return [f"no plan on these machines carries {limit}, {scope}"]
 
 
 def _prices(standing: Standing, demand: float) -> list[str]:

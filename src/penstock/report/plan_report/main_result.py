@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from penstock.evaluate.hot_keys import hottest_key_in_words
+from penstock.evaluate.pattern_bound import KIND as KIND_WHOLE
 from penstock.evaluate.predict import RATE_ASKED_FOR
 from penstock.model.profile import Origin
 from penstock.planning.contingencies.losses import loss_in_words, losses, without_room, worst_loss
@@ -132,6 +133,8 @@ def _sentences(report: PlanReport) -> list[Paragraph]:
 def _proof(report: PlanReport, bound: float) -> tuple[str | Number, ...]:
     """Why the bound holds; beside a scheduler's own, the one worked out here."""
     words = f" The proof: {report.plan.predicted.bound_kind}."
+    if report.plan.predicted.bound_kind == KIND_WHOLE:
+        words += " penstock certify writes it down, and penstock check goes through it again."
     ours = report.standing.bound.scale * report.demand if report.standing else None
     if ours is not None and np.isfinite(ours) and bound < ours * (1 - 1e-9):
         words += (

@@ -5,8 +5,8 @@ type hold this pattern of instances (:mod:`.aggregate`), so that cost grows with
 components, not with machines.
 
 Shuffle grouping: a search over the sizes of instances, each judged by a covering problem over
-patterns (:mod:`.sizes`, with many components or wide machines :mod:`.columns`); on small problems
-the exact search of ``optimal`` goes on from there and often proves the plan optimal.
+patterns (:mod:`.sizes`, with many components or wide machines :mod:`.columns`); then plan and proof
+are sought together (:mod:`.proof`).
 
 Weighted grouping (each instance has a share that follows its machine's power, the future work that
 Nasiri et al. 2023 announce): :mod:`.weighted`; where tuples cost more when they cross processes,
@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import product
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -33,17 +33,17 @@ from penstock.errors import InputError, quantity
 from penstock.evaluate.bound import Bound, upper_bound
 from penstock.evaluate.capacity import capacity
 from penstock.evaluate.limits import violations
+from penstock.evaluate.pattern_bound import KIND as KIND_WHOLE
 from penstock.model.outcome import Outcome
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
 from penstock.schedulers.base import Budget, Looks
-from penstock.schedulers.optimal import ExactSearch
 from penstock.schedulers.penstock.aggregate import (
     AggregateProblem,
+    MachineGroups,
     allows_shares,
     groups_of,
     is_many_core,
-    most_on_a_machine,
     patterns_suffice,
     placement_of_groups,
 )
@@ -51,6 +51,9 @@ from penstock.schedulers.penstock.baselines import baseline_plans
 from penstock.schedulers.penstock.requests.search import place_requests
 from penstock.schedulers.restricted import on_open_machines
 from penstock.schedulers.shortage import shortage
+
+if TYPE_CHECKING:
+    from penstock.schedulers.penstock.sizes import SizeSearch
 
 #: Plans of others that are made better, the best of them.
 _STARTS = 2
@@ -69,10 +72,8 @@ _CLOSE_ENOUGH = 0.995
 _GOOD_ENOUGH = 0.98
 #: Scales that differ by less are the same.
 _EQUAL = 1e-10
-#: Sizes up to which the exact search goes on, and its limit of instances on a machine.
-_EXACT_MACHINES = 12
-_EXACT_COMPONENTS = 6
-_EXACT_PER_MACHINE = 10
+#: Up to this many machines other searches go on after the many-core search.
+_SMALL = 12
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,8 @@ class PenstockScheduler:
         default=3000, metadata={"help": "most nodes of the exact programme (weighted grouping)"}
     )
     effort: float = field(
-        default=2e7, metadata={"help": "packing work of the exact search on small problems"}
+        default=1500.0,
+        metadata={"help": "most boxes of instance counts looked at for the proof (even shares)"},
     )
     nearness: float = field(
         default=0.5,
@@ -200,7 +202,7 @@ class _PlanSearch:
             is_many_core(self.problem) or not patterns_suffice(self.problem)
         ):
             self._search_many_core()
-            small = len(self.problem.cluster.machines) <= _EXACT_MACHINES
+            small = len(self.problem.cluster.machines) <= _SMALL
             if is_many_core(self.problem) and not patterns_suffice(self.problem) and not small:
                 self.interrupted = self.budget.spent(self.rounds)
                 self.ended_by_itself = not self.interrupted
@@ -257,12 +259,12 @@ class _PlanSearch:
             self.rounds = before + search.rounds
 
     def _divide_evenly(self, aggregate: AggregateProblem) -> None:
-        self._pack(aggregate)
-        self._go_on_exactly()
+        sizes = self._pack(aggregate)
         self._local_search()
+        self._prove(aggregate, sizes)
 
-    def _pack(self, aggregate: AggregateProblem) -> None:
-        """Shuffle grouping: instance sizes, then patterns."""
+    def _pack(self, aggregate: AggregateProblem) -> SizeSearch | None:
+        """Shuffle grouping: instance sizes, then patterns; the search, to be asked for more."""
         # scipy's solvers take longer to load than most commands to run.
         from penstock.schedulers.penstock.columns import ColumnSearch
         from penstock.schedulers.penstock.patterns import MasterProblem, list_patterns
@@ -278,37 +280,33 @@ class _PlanSearch:
                 aggregate, self.general_bound.ideal_rate[:, aggregate.kinds], self.budget
             )
         else:
-            return  # counts laid down, and too many patterns to list
+            return None  # counts laid down, and too many patterns to list
         if self.best is not None:
             search.start_from(groups_of(aggregate, self.best))
         search.run()
         self.rounds += search.rounds
         if search.groups is not None:
             self.offer(placement_of_groups(aggregate, search.groups))
+        return search if isinstance(search, SizeSearch) else None
 
-    def _go_on_exactly(self) -> None:
-        """The exact search from the best so far, where the problem is small."""
-        problem, effort = self.problem, self.settings.effort
-        small = len(problem.cluster.machines) <= _EXACT_MACHINES
-        small &= len(problem.components) <= _EXACT_COMPONENTS
-        small &= problem.divides_evenly
-        if not small or not effort or self.best is None or self.budget.spent(self.rounds):
+    def _prove(self, aggregate: AggregateProblem, sizes: SizeSearch | None) -> None:
+        """The bound for even shares, and the plans that its open boxes point to."""
+        # scipy's solvers take longer to load than most commands to run.
+        from penstock.schedulers.penstock.proof import ProofSearch
+
+        effort = self.settings.effort
+        if not effort or allows_shares(self.problem) or self.budget.spent(self.rounds):
             return
-        search = ExactSearch(problem, _EXACT_PER_MACHINE, effort)
-        search.start_from(Outcome(self.best))
-        search.run(self.budget)
-        self.rounds += search.rounds
-        outcome = search.outcome()
-        self.offer(outcome.placement)
-        bound = outcome.bound_scale
-        if bound is None or bound >= self.bound or allows_shares(problem):
-            return  # what it proves holds for even shares only
-        if most_on_a_machine(problem) <= _EXACT_PER_MACHINE:
-            self.bound, self.kind = bound, "exact search"
-        elif self.best_scale >= bound * (1.0 - _EQUAL):
-            self.notes.append(
-                f"no plan with at most {_EXACT_PER_MACHINE} instances on a machine carries more"
-            )
+
+        def offer(groups: MachineGroups) -> float:
+            self.offer(placement_of_groups(aggregate, groups))
+            return self.best_scale
+
+        proof = ProofSearch(aggregate, self.bound, max(self.best_scale, 0.0), sizes, offer)
+        proof.run(effort, self.budget)
+        self.rounds += int(proof.boxes.rounds)
+        if proof.bound < self.bound:
+            self.bound, self.kind = proof.bound, KIND_WHOLE
 
     def _local_search(self) -> None:
         """By the cost model itself, where the search does not see all that counts."""

@@ -95,6 +95,12 @@ class SizeSearch:
         else:
             self._search()
 
+    def try_counts(self, counts: FloatVector) -> None:
+        """A whole plan with about these instance counts, if it carries more than the best."""
+        relaxation = self._value(self._sizes_of(counts), self.scale)
+        if relaxation is not None:
+            self._make_whole(relaxation)
+
     def _pack(self, totals: IntVector) -> None:
         """The highest scale at which these counts can be packed, by bisection."""
         low, high = self.scale, 1.0
@@ -186,7 +192,7 @@ class SizeSearch:
             near[c] = max(1, near[c] + int(self.rng.choice([-3, -2, -1, 1, 2, 3])))
         return near
 
-    def _sizes_of(self, totals: IntVector) -> FloatVector:
+    def _sizes_of(self, totals: IntVector | FloatVector) -> FloatVector:
         """The sizes at which so many instances carry a little more than the best so far."""
         wanted = max(self.scale, 1e-9) * self.aggregate.bound * _PROMISE
         return np.asarray(self.aggregate.visits * wanted / totals)

@@ -8,7 +8,7 @@ precise as the full search.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -67,7 +67,7 @@ class FitTask:
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for lot in batch.column("id").to_pylist():
-                rows = [asdict(fit) for fit in self._lot(lot)]
+                rows = [vars(fit) for fit in self._lot(lot)]
                 yield pa.RecordBatch.from_pylist(rows, schema=FIT_SCHEMA)
 
     def _lot(self, lot: int) -> list[CostFit]:

@@ -10,7 +10,7 @@ import itertools
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -66,7 +66,7 @@ class TaskReport:
 
     def to_batch(self) -> pa.RecordBatch:
         """As a task gives it back: one row of text."""
-        return pa.record_batch([pa.array([json.dumps(asdict(self))])], names=["report"])
+        return pa.record_batch([pa.array([json.dumps(vars(self))])], names=["report"])
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ PARTS: tuple[Switch, ...] = (
     Switch("columns: resize", "columns:ColumnSearch._resize", _no),
     Switch("columns: whole by programme", "columns:ColumnSearch._make_whole", _nothing),
     Switch("columns: remainder", "columns:ColumnSearch._pack_remainder", _nothing),
-    Switch("exact search", "scheduler:_PlanSearch._go_on_exactly", _nothing),
+    Switch("plan and proof together", "scheduler:_PlanSearch._prove", _nothing),
     Switch("local search", "scheduler:_PlanSearch._local_search", _nothing),
     Switch("local search: perturbations", "local_search:perturb", _second),
     Switch("local search with shares", "scheduler:_PlanSearch._local_search_with_shares", _nothing),

@@ -22,11 +22,14 @@ from penstock.control.rehearsed_engine import FaultPlan
 from penstock.control.scores import Score
 from penstock.model.watch_rules import FREE, WatchRules
 from penstock.planning.capacity_plans import CapacityPlanner
+from penstock_bench.benchmarks.control.clairvoyant import Clairvoyant, Floor
 from penstock_bench.benchmarks.suite import FigureTable
 from penstock_bench.data import load_file
 
 #: Every load that is in the setting.
 LOADS = ("ads", "wiki_de", "taxi", "alibaba", "avazu", "iot")
+#: A load's part of the time that may be over the target, and most changes a day (16 in 18 hours).
+OVER_TARGET, CHANGES_A_DAY = 0.01, 16 / 0.75
 PEERS = ("static", "hpa", "ds2", "dhalion", "flink", "tune", "lcstream")
 
 
@@ -62,6 +65,22 @@ def regret(
     """Machine-hours above the least, in percent."""
     del repeats  # chance is in the seeds
     yield from (100 * s.regret.total for s in scores(load, policy, seeds, days))
+
+
+@cache
+def floor(name: str, days: float | None, changes_a_day: float | None = CHANGES_A_DAY) -> Floor:
+    """What no policy within the limits can stay below, even one that knows the future."""
+    known = Clairvoyant(load(name, days), planner())
+    most = np.inf if changes_a_day is None else changes_a_day * known.hours / 24.0
+    return known.floor(OVER_TARGET, most)
+
+
+def floor_regret(
+    repeats: int, load: str, days: float | None = None, changes_a_day: float | None = CHANGES_A_DAY
+) -> Iterator[float]:
+    """Regret that no policy within the limits can stay below, in percent."""
+    for _ in range(repeats):
+        yield 100 * floor(load, days, changes_a_day).regret
 
 
 def mean_regret(repeats: int, seeds: int = 1, days: float | None = None) -> Iterator[float]:
@@ -130,6 +149,19 @@ def side_by_side(load: str, seeds: int = 1, days: float | None = None) -> Figure
                 f"{mean(s.moves for s in found):.0f}",
             ]
         )
+    least = floor(load, days)
+    hours = scores(load, PEERS[0], seeds, days)[0].hours
+    rows.append(
+        [
+            "floor, the future known",
+            f"{least.schedule.machine_hours / hours:.1f}",
+            f"{100 * least.regret:.1f} %",
+            *(["–"] * 5),
+            f"{100 * least.schedule.over_s / 3600.0 / hours:.2f} %",
+            f"{least.schedule.changes}",
+            *(["–"] * 2),
+        ]
+    )
     columns = [
         "policy", "mean machines", "regret", "of it holding", "forecast", "plans", "pauses",
         "over target", "own", "changes", "by faults", "moves",

@@ -21,9 +21,10 @@ from penstock.report.provenance import commit_here
 from penstock_bench.benchmarks.fuzz.drawing import FuzzCase, described, draw
 from penstock_bench.benchmarks.fuzz.failures import Failures, read_case, write_case
 from penstock_bench.benchmarks.fuzz.judge import HANG, Fault, judge
-from penstock_bench.benchmarks.fuzz.ledger import Ledger, Trial
+from penstock_bench.benchmarks.fuzz.ledger import FuzzTrial, Ledger
 from penstock_bench.benchmarks.fuzz.minimise import minimise
-from penstock_bench.benchmarks.fuzz.originals import Files, sets_of_files
+from penstock_bench.benchmarks.fuzz.original_file import Files
+from penstock_bench.benchmarks.fuzz.originals import sets_of_files
 from penstock_bench.benchmarks.fuzz.server import (
     ENGINE,
     PLAIN,
@@ -138,9 +139,9 @@ class Campaign:
 
     def _trial(
         self, case: FuzzCase, outcome: CommandOutcome, faults: list[Fault], place: Path | None
-    ) -> Trial:
+    ) -> FuzzTrial:
         fault = faults[0] if faults else None
-        return Trial(
+        return FuzzTrial(
             number=case.number,
             verb=case.verb.name,
             way=str(outcome.way),

@@ -18,7 +18,7 @@ from typing import Any
 from penstock.files.writer import fingerprint
 from penstock_bench.benchmarks.fuzz.emit import emit
 from penstock_bench.benchmarks.fuzz.mutations import mutate_bytes, mutate_document
-from penstock_bench.benchmarks.fuzz.originals import File, Files
+from penstock_bench.benchmarks.fuzz.original_file import File, Files
 from penstock_bench.benchmarks.fuzz.values import Care, value
 from penstock_bench.benchmarks.fuzz.verbs import ENDS, LIVE, USUAL, DrawableVerb
 
@@ -176,7 +176,8 @@ def _damaged(rng: Random, file: File, name: str, whole: bytes, care: Care) -> by
         return mutate_bytes(rng, whole)
     if file.is_lines:
         records = list(file.document)
-        for at in rng.sample(range(len(records)), rng.choice([1, 1, 3, len(records)])):
+        wanted = rng.choice([1, 1, 3, len(records)])
+        for at in rng.sample(range(len(records)), min(wanted, len(records))):
             records[at] = mutate_document(rng, records[at], mild=mild)
         return b"".join(_line(record) for record in records)
     made = mutate_document(rng, file.document, mild=mild)

@@ -58,7 +58,8 @@ class Fault:
     @property
     def signature(self) -> str:
         """The same for failures of the same cause, as far as words can tell."""
-        return f"{self.kind}: {re.sub(r'[0-9][0-9.,e+-]*', '#', self.seen)[:160]}"
+        seen = re.sub(r"/\S*?/(?=src/|site-packages/)", "", self.seen)
+        return f"{self.kind}: {re.sub(r'[0-9][0-9.,e+-]*', '#', seen)[:160]}"
 
 
 def judge(case: FuzzCase, outcome: CommandOutcome, limits: Limits, place: Path) -> list[Fault]:

@@ -21,7 +21,7 @@ from types import TracebackType
 import numpy as np
 
 from penstock.errors import PenstockError
-from penstock_bench.benchmarks.fuzz.ledger import Slice
+from penstock_bench.benchmarks.fuzz.ledger import LedgerSlice
 from penstock_bench.benchmarks.fuzz.slices import ledger_of, look_at_all, slices_by_commit
 from penstock_bench.benchmarks.long_runs import say
 from penstock_bench.benchmarks.pipeline import (
@@ -101,7 +101,7 @@ _KILLS_PER_STORE = 10
 
 
 @lru_cache(maxsize=2)
-def _killed_stores(kills: int, seed: int, hours: float | None, is_kept: bool) -> list[Slice]:
+def _killed_stores(kills: int, seed: int, hours: float | None, is_kept: bool) -> list[LedgerSlice]:
     """Stores with ten kills each.
 
     A file arrives before every start; the kill hits a random moment of the start or of the work on

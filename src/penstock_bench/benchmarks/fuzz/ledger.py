@@ -19,7 +19,7 @@ _GAP = "\n"
 
 
 @dataclass(frozen=True)
-class Trial:
+class FuzzTrial:
     """One command that was run and judged."""
 
     number: int
@@ -42,7 +42,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Slice:
+class LedgerSlice:
     """So many of something countable that was looked at in one go, and what was wrong."""
 
     what: str
@@ -55,7 +55,10 @@ class Slice:
         return bool(self.faults) and _is_other(self.commit, commit)
 
 
-_KINDS: dict[str, type[Trial] | type[Slice]] = {"command": Trial, "slice": Slice}
+_KINDS: dict[str, type[FuzzTrial] | type[LedgerSlice]] = {
+    "command": FuzzTrial,
+    "slice": LedgerSlice,
+}
 
 
 @dataclass
@@ -63,8 +66,8 @@ class Ledger:
     """The lines of one seed; without a file they last as long as this object."""
 
     path: Path | None = None
-    trials: list[Trial] = field(default_factory=list)
-    slices: list[Slice] = field(default_factory=list)
+    trials: list[FuzzTrial] = field(default_factory=list)
+    slices: list[LedgerSlice] = field(default_factory=list)
 
     @classmethod
     def open(cls, path: Path) -> Ledger:
@@ -74,7 +77,7 @@ class Ledger:
             ledger._take(_KINDS[line.pop("kind")](**line))
         return ledger
 
-    def add(self, entry: Trial | Slice) -> None:
+    def add(self, entry: FuzzTrial | LedgerSlice) -> None:
         self._take(entry)
         if self.path is None:
             return
@@ -84,18 +87,18 @@ class Ledger:
         with self.path.open("a", encoding="utf-8") as stream:
             stream.write(f"{_GAP}{line}\n")
 
-    def _take(self, entry: Trial | Slice) -> None:
-        if isinstance(entry, Trial):
+    def _take(self, entry: FuzzTrial | LedgerSlice) -> None:
+        if isinstance(entry, FuzzTrial):
             self.trials.append(entry)
         else:
             self.slices.append(entry)
 
     @property
-    def latest(self) -> dict[int, Trial]:
+    def latest(self) -> dict[int, FuzzTrial]:
         """Of each command how it ended when it was run last."""
         return {trial.number: trial for trial in self.trials}
 
-    def to_repeat(self, commit: str) -> list[Trial]:
+    def to_repeat(self, commit: str) -> list[FuzzTrial]:
         """Failures that may be mended by now."""
         return [trial for trial in self.latest.values() if trial.may_be_mended(commit)]
 
@@ -110,8 +113,8 @@ def _is_other(commit: str, now: str) -> bool:
     return not commit or " " in commit or commit != now
 
 
-def by_commit(trials: Iterable[Trial]) -> dict[str, list[Trial]]:
-    found: dict[str, list[Trial]] = defaultdict(list)
+def by_commit(trials: Iterable[FuzzTrial]) -> dict[str, list[FuzzTrial]]:
+    found: dict[str, list[FuzzTrial]] = defaultdict(list)
     for trial in trials:
         found[trial.commit].append(trial)
     return dict(found)

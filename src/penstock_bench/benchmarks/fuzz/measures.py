@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from penstock_bench.benchmarks.fuzz.campaign import Campaign
 from penstock_bench.benchmarks.fuzz.failures import Failures
-from penstock_bench.benchmarks.fuzz.ledger import Ledger, Trial, by_commit
+from penstock_bench.benchmarks.fuzz.ledger import FuzzTrial, Ledger, by_commit
 from penstock_bench.benchmarks.fuzz.slices import FOLDER, SECONDS_PER_HOUR, ledger_of
 from penstock_bench.benchmarks.suite import FigureTable
 
@@ -82,7 +82,7 @@ def commands_by_verb(
     commands: int, seed: int, hours: float | None = None, is_kept: bool = False
 ) -> FigureTable:
     """Which part of the commands each verb was, and of the CPU that all took."""
-    by_verb: dict[str, list[Trial]] = defaultdict(list)
+    by_verb: dict[str, list[FuzzTrial]] = defaultdict(list)
     trials = _ended(commands, seed, hours, is_kept).ledger.latest.values()
     for trial in trials:
         by_verb[trial.verb].append(trial)
@@ -105,7 +105,7 @@ def failures_of_commands(
 ) -> FigureTable:
     """Failures by what they look like, with the folder of the first of each."""
     failed = _failed(_ended(commands, seed, hours, is_kept).ledger)
-    alike: dict[str, list[Trial]] = defaultdict(list)
+    alike: dict[str, list[FuzzTrial]] = defaultdict(list)
     for trial in failed:
         alike[f"{trial.verb}: {trial.signature}"].append(trial)
     rows = [
@@ -138,5 +138,5 @@ def commands_done(
         yield float(len(_ended(commands, seed, hours, is_kept).ledger.latest))
 
 
-def _failed(ledger: Ledger) -> list[Trial]:
+def _failed(ledger: Ledger) -> list[FuzzTrial]:
     return [trial for trial in ledger.latest.values() if trial.fault]

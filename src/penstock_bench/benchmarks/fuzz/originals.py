@@ -5,27 +5,14 @@ A set of files is about one problem, so that they fit together, and has one name
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Iterator
 from copy import deepcopy
-from dataclasses import dataclass
-from pathlib import Path
 from random import Random
-from tempfile import TemporaryDirectory
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from penstock import app
-from penstock.app.journal import Journal
-from penstock.control.decision import Decision, DecisionKind, Refusal
-from penstock.control.detectors.detector import Detection
-from penstock.control.observation import Observation
 from penstock.errors import PenstockError
-from penstock.evaluate.capacity import capacity
 from penstock.files.receipt_file import ReceiptFile
 from penstock.files.simulation_file import simulation_to_dict
 from penstock.files.store import load, to_dict
@@ -34,9 +21,14 @@ from penstock.model.plan import Plan
 from penstock.model.problem import Problem, build
 from penstock.report.pages.simulation_remarks import simulation_remarks
 from penstock.schedulers.base import Budget
-from penstock.telemetry.manifest import FORMAT, manifest_name
-from penstock.telemetry.slots.keys import hour_start
-from penstock.telemetry.store_reader import arrow_schema
+from penstock_bench.benchmarks.fuzz.measured_files import (
+    agents_of,
+    journal_of,
+    recorded_load,
+    store_of,
+    telemetry_of,
+)
+from penstock_bench.benchmarks.fuzz.original_file import EPOCH_S, File, Files
 from penstock_bench.benchmarks.fuzz.storm_files import (
     FLUX,
     LOG_LINE,
@@ -52,23 +44,6 @@ from penstock_bench.generate import Size, generate
 #: Shipped topologies, each with the cluster and the profile that it is shipped with.
 _SHIPPED = ("linear", "diamond", "pageload", "wordcount", "star")
 _QUICK = ("default", "hetero", "rstorm", "proportional")
-#: A second in the past that receipts and telemetry agree on.
-EPOCH_S = 1_700_000_000
-
-
-@dataclass(frozen=True)
-class File:
-    """A document, or bytes; which of the two decides how it is damaged."""
-
-    kind: str
-    document: Any = None
-    data: bytes = b""
-    #: Lines of JSON, each a document.
-    is_lines: bool = False
-
-
-Files = dict[str, File]
-
 #: Guard rails, every kind of them.
 _WATCH: dict[str, Any] = {
     "format": "penstock/watch",
@@ -127,10 +102,10 @@ def _files_of(problem: Problem, rng: Random) -> Files:
         "simulation.json": File("simulation", _simulation(plans[0])),
         "history/receipts/kept.json": File("receipt", _receipt(plans[0])),
         "watch.yaml": File("watch", deepcopy(_WATCH)),
-        "load.csv": File("load", data=_load()),
+        "load.csv": File("load", data=recorded_load()),
         "journal.sqlite": File("journal", data=journal_of(plans[0], plans[1])),
     }
-    return found | _of_storm() | _telemetry(plans[0]) | _store(problem)
+    return found | agents_of(problem) | _of_storm() | telemetry_of(plans[0]) | store_of(problem)
 
 
 def _plan(problem: Problem, scheduler: str) -> Plan:
@@ -246,105 +221,4 @@ def _receipt(plan: Plan) -> dict[str, Any]:
         ],
         "trouble": ["slow to start"],
         "document": document,
-    }
-
-
-def _load() -> bytes:
-    """Two hours, every five minutes."""
-    rates = (10, 12, 15, 20, 30, 25, 20, 18, 15, 12, 11, 10) * 2
-    lines = [f"2026-01-01 {n // 12:02d}:{5 * n % 60:02d}:00,{r}" for n, r in enumerate(rates)]
-    return "\n".join(["time,events_per_5min", *lines, ""]).encode()
-
-
-def journal_of(first: Plan, second: Plan) -> bytes:
-    """A loop's journal: calm turns, one that changes the plan and detects something, calm again."""
-    problem, machines = first.problem, len(first.problem.cluster.machines)
-    rates = tuple([10.0] * len(problem.topologies))
-    journal = Journal(problem)
-    for turn in range(6):
-        time_s, is_change = EPOCH_S + 10.0 * turn, turn == 3
-        decision = Decision(time_s, DecisionKind.NOTHING, "nothing to do")
-        if is_change:
-            decision = Decision(
-                time_s, DecisionKind.PLACEMENT, "carries too little", (("offered", 10.0),),
-                second.placement, 9.0, 12.0, -0.1, 0.2, 1, 2, 3, 10.0, 0.01,
-                (Refusal("more machines", "cool_down_s", "too soon"),),
-            )  # fmt: skip
-        seen = Observation(
-            time_s, rates, rates, tuple([0.0] * len(rates)), tuple([0.1] * len(rates)),
-            (second if turn > 3 else first).placement, np.ones(machines, dtype=np.bool_),
-            np.full(machines, 0.5), stream_per_s=np.full(len(problem.streams), 4.0),
-        )  # fmt: skip
-        lost = Detection(time_s, "lost machine", problem.cluster.machines[0].name, 1.0, "is gone")
-        journal.turn(seen, decision, (lost,) if is_change else ())
-    try:
-        return journal.content()
-    finally:
-        journal.close()
-
-
-def _store(problem: Problem) -> Files:
-    """Two hours of a store, as a run leaves them: samples in two parts, a table, some set aside."""
-    topology = problem.topologies[0].name
-    parts: dict[str, dict[str, str]] = {"samples": {}, "streams": {}}
-    found: Files = {}
-
-    def add(table: str, key: str, path: str, rows: list[dict[str, Any]]) -> None:
-        sink = io.BytesIO()
-        pq.write_table(pa.Table.from_pylist(rows, arrow_schema(table)), sink)
-        found[f"tables/{path}/part-00000.parquet"] = File("parquet", data=sink.getvalue())
-        parts.setdefault(table, {})[key] = path
-
-    for hour in ("2026-01-01-00", "2026-01-01-01"):
-        begin_ms = hour_start(hour)
-        for task in (1, 2):
-            row = {"task": task, "topology": topology, "time_ms": begin_ms, "hour": hour}
-            add("samples", f"{hour}-00/b{task}", f"samples/part=b{task}-{hour}", [row])
-        add("streams", hour, f"streams/part=9/hour={hour}", [{"task": 1, "hour": hour}])
-    add("quarantine", "aside/b", "quarantine/part=b", [{"reason": "not JSON", "hour": "aside"}])
-    commit = {
-        **FORMAT.head,
-        "number": 1,
-        "parts": parts,
-        "facts": {
-            "aside": {"not JSON": 1},
-            "batches": {"b1": {"records": 5, "aside": 1}},
-            "pending": [],
-            "records": 5,
-            "repeats": {"2026-01-01-00-00": {"duplicate": 1}},
-            "totals": False,
-            "uptimes_s": [10.0, 900.0],
-            "warm_up_s": 60.0,
-            "window_s": 10.0,
-            "workers": [["M1", 2]],
-        },
-    }
-    return found | {f"tables/{manifest_name(1)}": File("commit", commit)}
-
-
-def _telemetry(plan: Plan) -> Files:
-    """A short recording of the plan, as lines and as Parquet."""
-    from penstock_bench.synthetic import (
-        Noise,
-        Recording,
-        levels,
-        write_json_lines,
-        write_parquet,
-    )
-
-    reached = capacity(plan.problem, plan.placement).scale
-    if not (np.isfinite(reached) and reached > 0):
-        return {}
-    rng = np.random.default_rng(1)
-    recording = Recording(
-        problem=plan.problem, placement=plan.placement, scale=levels(reached, 20, rng),
-        noise=Noise(cpu_relative=0.02),
-    )  # fmt: skip
-    with TemporaryDirectory() as place:
-        lines = write_json_lines(recording, Path(place), rng).paths[0].read_text("utf-8")
-        columns = write_parquet(recording, Path(place), rng).paths[0].read_bytes()
-    records = [json.loads(line) for line in lines.splitlines()[:150]]
-    return {
-        "telemetry/part-0.jsonl": File("telemetry", records, is_lines=True),
-        "columns/part-0.parquet": File("parquet", data=columns),
     }

@@ -11,7 +11,7 @@ from penstock.errors import PenstockError
 from penstock.model.problem import Problem
 from penstock.schedulers import SCHEDULERS
 from penstock.schedulers.base import Budget
-from penstock_bench.benchmarks.fuzz.ledger import Slice
+from penstock_bench.benchmarks.fuzz.ledger import LedgerSlice
 from penstock_bench.benchmarks.fuzz.slices import ledger_of, look_at_all, slices_by_commit
 from penstock_bench.benchmarks.long_runs import say
 from penstock_bench.benchmarks.suite import FigureTable
@@ -56,7 +56,9 @@ def plan_faults_found(problems: int, seed: int, repeats: int = 1) -> Iterator[fl
 
 
 @lru_cache(maxsize=2)
-def _contingencies(problems: int, seed: int, hours: float | None, is_kept: bool) -> list[Slice]:
+def _contingencies(
+    problems: int, seed: int, hours: float | None, is_kept: bool
+) -> list[LedgerSlice]:
     def look(begin: int, number: int) -> int:
         return int(_told(iter(contingency_faults(number, seed=begin))))
 

@@ -176,6 +176,7 @@ class Server:
             path = place / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
+            path.chmod(0o600)  # a key that others may read is refused
         for name in ("stdout", "stderr"):
             (self.folder / name).write_bytes(b"")
         return place

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from penstock.report.provenance import commit_here
-from penstock_bench.benchmarks.fuzz.ledger import Ledger, Slice
+from penstock_bench.benchmarks.fuzz.ledger import Ledger, LedgerSlice
 from penstock_bench.benchmarks.long_runs import say
 from penstock_bench.benchmarks.suite import FigureTable
 
@@ -25,7 +25,7 @@ def ledger_of(seed: int, *, is_kept: bool) -> Ledger:
 
 def look_at_all(
     ledger: Ledger, what: str, numbers: range, size: int, look: Look, hours: float | None
-) -> list[Slice]:
+) -> list[LedgerSlice]:
     """The newest slice of each piece of these numbers, as far as time allows.
 
     What is done is not done again, unless it had faults that may be mended by now.
@@ -33,20 +33,20 @@ def look_at_all(
     commit = commit_here()
     began = time.monotonic()
     newest = {(s.begin, s.size): s for s in ledger.slices if s.what == what}
-    found: list[Slice] = []
+    found: list[LedgerSlice] = []
     for begin in range(numbers.start, numbers.stop, size):
         number = min(size, numbers.stop - begin)
         done = newest.get((begin, number))
         is_over = hours is not None and time.monotonic() - began >= SECONDS_PER_HOUR * hours
         if not is_over and (done is None or done.may_be_mended(commit)):
-            done = Slice(what, begin, number, look(begin, number), commit)
+            done = LedgerSlice(what, begin, number, look(begin, number), commit)
             ledger.add(done)
             say(f"{what}: {begin + number - numbers.start:,} of {len(numbers):,}")
         found += [done] if done is not None else []
     return found
 
 
-def slices_by_commit(title: str, slices: list[Slice]) -> FigureTable:
+def slices_by_commit(title: str, slices: list[LedgerSlice]) -> FigureTable:
     """At which commits they were looked at, and what was wrong there."""
     commits = dict.fromkeys(one.commit for one in slices)
     rows = []
@@ -56,5 +56,5 @@ def slices_by_commit(title: str, slices: list[Slice]) -> FigureTable:
     return FigureTable(title, ["commit", "looked at", "faults"], rows)
 
 
-def _size(slices: list[Slice]) -> int:
+def _size(slices: list[LedgerSlice]) -> int:
     return sum(one.size for one in slices)

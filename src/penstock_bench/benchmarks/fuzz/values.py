@@ -10,7 +10,8 @@ from enum import Enum
 from random import Random
 from typing import Any
 
-from penstock_bench.benchmarks.fuzz.originals import Files
+from penstock_bench.benchmarks.fuzz.measured_files import OWN_MACHINE
+from penstock_bench.benchmarks.fuzz.original_file import Files
 from penstock_bench.benchmarks.fuzz.verbs import DrawableVerb, OptionParameter
 
 
@@ -47,10 +48,14 @@ _KINDS: dict[str, tuple[str, ...]] = {
     "telemetry": ("telemetry folder", "columns folder"),
     "rules": ("watch",),
     "journal": ("journal",),
+    "machines": ("machines folder",),
+    "key_file": ("key",),
 }
 #: Of one verb, where others mean something else by the name.
 _KINDS_OF: dict[tuple[str, str], tuple[str, ...]] = {
     ("rehearse", "loads"): ("load",),
+    ("agent", "machines"): ("agents",),
+    ("import machines", "folders"): ("machines folder",),
     **{
         (f"store {verb}", "store"): ("store folder",)
         for verb in ("list", "files", "export", "expire", "compact", "migrate")
@@ -111,6 +116,8 @@ _NAMES: dict[str, tuple[str, ...]] = {
     "demand": ("xnumber", "topology=number", "topology=xnumber"),
     "topology": ("topology",),
 }
+#: Of one verb: who it is among those that probe each other.
+_WORDS_OF: dict[tuple[str, str], tuple[str, ...]] = {("agent", "name"): (OWN_MACHINE, "x")}
 #: Parts of a whole.
 _FRACTIONS = frozenset({"headroom", "give_up", "load", "load_"})
 #: Folders among the files, by the name that ``_KINDS`` gives them.
@@ -122,6 +129,7 @@ _FOLDERS = {
     "rest folder": "rest",
     "words folder": "words",
     "store folder": "tables",
+    "machines folder": "machines",
 }
 #: Results are written; what is there already may be replaced.
 _RESULTS = frozenset({"out", "page", "svg", "copy_to", "receipt", "plan_file", "store"})
@@ -163,9 +171,8 @@ def value(
     name = parameter.name
     if rng.random() < {Care.MUCH: 0.0, Care.SOME: 0.02, Care.NONE: 0.15}[care]:
         return rng.choice(_JUNK)
-    of_verb = _KINDS_OF.get((verb.name, name))
-    if of_verb and rng.random() < 0.97:
-        return _file(rng, files, of_verb)
+    if (meant := _of_verb(rng, (verb.name, name), files)) is not None:
+        return meant
     if name in _RESULTS:
         return _result(rng, name, care)
     if parameter.choices:
@@ -188,6 +195,14 @@ def value(
     if parameter.type == "Path":
         return _file(rng, files, ())
     return _name_of(rng, files)
+
+
+def _of_verb(rng: Random, parameter: tuple[str, str], files: Files) -> str | None:
+    """What one verb means by a name that others give another meaning."""
+    if words := _WORDS_OF.get(parameter):
+        return rng.choice(words)
+    kinds = _KINDS_OF.get(parameter)
+    return _file(rng, files, kinds) if kinds and rng.random() < 0.97 else None
 
 
 def _result(rng: Random, name: str, care: Care) -> str:

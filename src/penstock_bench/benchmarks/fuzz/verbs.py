@@ -11,13 +11,17 @@ from dataclasses import dataclass
 from typing import Any
 
 #: Start Spark; one after another inside one session, and with limits of their own.
-SPARK = frozenset({"run", "profile", "sweep", "history measure"})
+SPARK = frozenset({"run", "profile", "sweep", "history measure", "calibrate"})
 #: Start daemons of a lab or measure for hours: only called wrongly, so that they refuse.
 ONLY_REFUSED = frozenset(
     {"bench", "reproduce", "demo", "lab up", "lab demo", "lab submit", "lab feed", "lab end"}
 )
 #: What makes sense of a verb at all, where somebody takes care.
-USUAL = {"run": ["--example", "wordcount", "--rows", "200"]}
+USUAL = {
+    "run": ["--example", "wordcount", "--rows", "200"],
+    "calibrate": ["--example", "wordcount"],
+    "agent": ["--once"],
+}
 #: Simulate for tens of seconds unless told otherwise: that is work, and no hang.
 SIMULATE = frozenset({"report", "rehearse"})
 #: Ask a Storm; none answers here.
@@ -33,6 +37,8 @@ ENDS = {
     "report": ["--seconds", "0.2"],
     "rehearse": ["--policy", "static", "--seeds", "1"],
     "run": ["--batches", "1"],
+    "agent": ["--every", "1", "--seconds", "1"],
+    "calibrate": ["--seconds", "2", "--every", "0.1", "--minutes", "0.02"],
     # A billion tuples are twenty minutes of work, which it says as it goes on.
     "simulate": ["--max-tuples", "3e6"],
     "profile --follow": ["--seconds", "0"],

@@ -17,14 +17,15 @@ from penstock.evaluate.bound import Bound
 from penstock.evaluate.capacity import capacity
 from penstock.evaluate.limits import violations
 from penstock.evaluate.movement import can_matter
-from penstock.model.arrays import BoolMatrix, FloatMatrix, IntMatrix, IntVector, sum_by
+from penstock.model.arrays import BoolMatrix, FloatMatrix, IntMatrix
 from penstock.model.placement import Placement
 from penstock.model.problem import Problem
 from penstock.schedulers.base import Budget
 from penstock.schedulers.penstock.manycore.balance import balance
 from penstock.schedulers.penstock.manycore.costs import Costs, kept_on_machines
 from penstock.schedulers.penstock.manycore.counts import CLOSE, CountSearch
-from penstock.schedulers.penstock.manycore.deal import deal, deal_by_parts, round_spread
+from penstock.schedulers.penstock.manycore.deal import deal, deal_by_parts
+from penstock.schedulers.penstock.manycore.groups import divided_by_parts, instances_on_types
 from penstock.schedulers.penstock.manycore.hot_instances import hot_instances
 from penstock.schedulers.penstock.manycore.machines import InstanceGroups, Machines
 from penstock.schedulers.penstock.manycore.packing import pack
@@ -298,7 +299,9 @@ class ManyCoreSearch:
     ) -> Machines:
         """Instances dealt evenly, then moved until nothing relieves the fullest machine."""
         if self.parts is not None:
-            groups, by_type = self._groups(options, self._by_parts(solution, self.parts, scale))
+            groups, by_type = self._groups(
+                options, divided_by_parts(self.costs, solution, self.parts, scale)
+            )
             count = deal_by_parts(groups, by_type.sum(axis=1), self.parts, scale)
         else:
             groups, by_type = self._groups(options, solution)
@@ -325,19 +328,6 @@ class ManyCoreSearch:
         count = pack(groups, by_type, scale, self._count_filling)
         return recounted(Machines(groups, count), self.counts.options, scale)
 
-    def _by_parts(self, solution: TypeSolution, parts: FloatMatrix, scale: float) -> TypeSolution:
-        """The solution with parts and instances of components with shares by :mod:`.parts`."""
-        problem, costs, cluster = self.problem, self.costs, self.problem.cluster
-        busy = (problem.instance_points - problem.met)[:, cluster.type_of]
-        points = parts * problem.visits[:, None] * costs.e_on * scale
-        instances = np.ceil(points / np.maximum(busy, 1e-9) - 1e-6)
-        types = len(cluster.types)
-        part, number = (
-            np.stack([sum_by(cluster.type_of, row, types) for row in rows])
-            for rows in (parts, instances)
-        )
-        return replace(solution, part=part, instances=number)
-
     def _count_filling(self) -> bool:
         self.fillings += 1
         return self._is_stopped()
@@ -353,55 +343,6 @@ class ManyCoreSearch:
     def _groups(
         self, options: list[list[SizeClasses]], solution: TypeSolution
     ) -> tuple[InstanceGroups, IntMatrix]:
-        """Instances that are alike, and how many of each on every type."""
-        rows: list[tuple[int, float, float, IntVector, IntVector]] = []
-        for c, own in enumerate(options):
-            if own:
-                rows += _option_rows(own[0], solution.spread[c][0])
-            else:
-                rows += self._shared_rows(c, solution)
-        component, rate, largest, instances, by_type = zip(*rows, strict=True)
-        groups = InstanceGroups(
-            self.costs,
-            np.array(component, dtype=np.int64),
-            np.array(rate),
-            np.array(largest),
-            tuple(instances),
+        return instances_on_types(
+            self.costs, options, solution, self.counts.options.most, self.spare
         )
-        return groups, np.array(by_type, dtype=np.int64)
-
-    def _shared_rows(
-        self, c: int, solution: TypeSolution
-    ) -> list[tuple[int, float, float, IntVector, IntVector]]:
-        """A component with shares: on each type as many instances as its part there needs."""
-        part, first, rows = solution.part[c], 0, []
-        has_room = solution.memory_price <= 0
-        spare = np.where(has_room, self.spare, 1.0)
-        number = np.nan_to_num(np.ceil(solution.instances[c] * spare - 1e-6), posinf=0.0)
-        number = np.minimum(number, self.counts.options.most[c]).astype(np.int64)
-        number = np.where(part > 1e-9, np.maximum(number, 1), 0)
-        if not number.any():
-            number[int(solution.instances[c].argmax())] = 1
-        for t in np.flatnonzero(number).tolist():
-            by_type = np.zeros(len(number), dtype=np.int64)
-            by_type[t] = number[t]
-            rate = float(part[t] * self.problem.visits[c] / number[t])
-            rows.append((c, rate, rate, first + np.arange(number[t]), by_type))
-            first += int(number[t])
-        return rows
-
-
-def _option_rows(
-    option: SizeClasses, spread: FloatMatrix
-) -> list[tuple[int, float, float, IntVector, IntVector]]:
-    whole = round_spread(spread, option.counts)
-    return [
-        (
-            option.component,
-            float(option.mean[k]),
-            float(option.largest[k]),
-            option.instances[option.starts[k] : option.starts[k + 1]],
-            whole[k],
-        )
-        for k in range(len(option.mean))
-    ]
