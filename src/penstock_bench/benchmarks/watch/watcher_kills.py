@@ -122,7 +122,7 @@ class _Rounds:
         watcher = start(self.setup)
         try:
             deadline = time.monotonic() + _MENDS_WITHIN_S
-            is_done = False
+            is_done, now, begun = False, dict[str, ChangeProposal](), list[ChangeProposal]()
             while not is_done and time.monotonic() < deadline:
                 time.sleep(1.0)
                 now = {p.id: p for p in self.setup.proposals()}
