@@ -123,6 +123,8 @@ class _Rounds:
         try:
             deadline = time.monotonic() + _MENDS_WITHIN_S
             is_done = False
+            now = {p.id: p for p in self.setup.proposals()}
+            begun = [p for p in now.values() if p.status is Status.BEGUN]
             while not is_done and time.monotonic() < deadline:
                 time.sleep(1.0)
                 now = {p.id: p for p in self.setup.proposals()}
