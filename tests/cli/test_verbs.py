@@ -25,7 +25,8 @@ VERBS = [
     *("import flux", "import storm-yaml", "import production", "import storm"),
     *("lab up", "lab status", "lab down", "lab demo"),
     *("store list", "store export", "store expire", "store compact"),
-    *("agent", "calibrate", "import machines", "power sleep"),
+    *("agent", "calibrate", "import machines", "power sleep", "certify", "check"),
+    *("watch", "approve", "reject", "pause", "resume"),
 ]
 #: These have examples in another form.
 DOCUMENTED = [

@@ -189,6 +189,12 @@ def storm(run: Run) -> None:
     Path("plan-of-nimbus.json").unlink()
 
 
+def certified(run: Run) -> None:
+    """A plan and its certificate."""
+    clicks(run)
+    run("certify plan.json -o certificate.json")
+
+
 def watched(run: Run) -> None:
     """A Storm that is watched, with a change that waits for an answer."""
     storm(run)
@@ -196,6 +202,7 @@ def watched(run: Run) -> None:
     Path("watch.yaml").write_text("format: penstock/watch\nversion: 1\n")
     Path("hooks.yaml").write_text(block_with("docs/watch.md", "# hooks.yaml"))
     Path("hooks.yaml").chmod(0o600)
+    shutil.copy("hooks.yaml", "history/hooks.yaml")
     waiting = ChangeProposal(
         "3f9a17c2", time.time(), "wake", "demand will pass what the plan carries", 2, 2, 100.0,
         400.0, 200.0, Status.WAITING, time.time(), plan=Path("plan.json").read_text(),

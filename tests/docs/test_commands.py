@@ -31,6 +31,7 @@ IN_ORDER = ("docs/quick-start.md",)
 SCENES = (
     (r"^penstock store ", "stored"),
     (r"^penstock (watch|approve|reject|pause|resume)\b", "watched"),
+    (r"^penstock check ", "certified"),
     (r"penstock rehearse|history --journal", "rehearsal"),
     (r"penstock (agent|calibrate)|import machines|--agents telemetry", "machines"),
     (r"run/telemetry", "after_a_run"),

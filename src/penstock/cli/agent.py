@@ -73,7 +73,7 @@ def command(
 
     penstock agent --once --every 1
 
-    penstock agent --out /var/lib/penstock/telemetry --machines machines.yaml --key-file key
+    penstock agent --name m1 --out telemetry --machines machines.yaml --key-file key
     """
     if out is None and not once:
         raise UsageError("say where records go with --out, or print one with --once")

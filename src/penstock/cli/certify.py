@@ -29,6 +29,8 @@ def command(
     """Prove that no plan carries more than so much, and write the proof down.
 
     penstock certify plan.json -o certificate.json
+
+    penstock certify plan.json --effort 500 --json
     """
     certification = app.certify(options.load_plan(plan), effort)
     certificate = certification.certificate

@@ -24,6 +24,8 @@ def command(
     """Go through every step of a certificate, by code that knows neither solver nor search.
 
     penstock check certificate.json
+
+    penstock check certificate.json --json
     """
     checked = app.check(read_certificate(certificate))
     if as_json:

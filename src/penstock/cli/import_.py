@@ -119,7 +119,7 @@ def machines(
 ) -> int:
     """Import what agents tell of machines: as a cluster, or into the one given.
 
-    penstock import machines /var/lib/penstock/telemetry --out cluster.yaml
+    penstock import machines telemetry --out machines-cluster.yaml
 
     penstock import machines telemetry --cluster cluster.yaml --out completed.yaml
     """

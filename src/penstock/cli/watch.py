@@ -98,9 +98,9 @@ def command(
 ) -> int:
     """Watch a running cluster and say when its plan should change; with --act, change it.
 
-    penstock watch --from storm --storm-yaml conf/storm.yaml -p profile.json --rules watch.yaml
+    penstock watch --from storm -p profile.json --telemetry telemetry --rules watch.yaml
 
-    penstock watch --from storm -p profile.json --rules watch.yaml --act ask --hook page-me
+    penstock watch --from storm -p profile.json --telemetry telemetry --act ask --hook page-me
     """
     setting = _setting(rules, policy)
     target = engine_options.engine(

@@ -93,3 +93,16 @@ def test_what_is_over_counts_as_over():
     for values in np.concatenate(parts):
         evidence = test.seen(values, evidence)
     assert not evidence.alarmed.any()
+
+
+def test_what_rounding_leaves_is_no_noise_whose_blocks_resemble_each_other():
+    test = EvidenceTest(1e-3, 0.1, 0.5)
+    found = []
+    for rounding in (0.0, 1e-16):
+        series = rounding * autocorrelated(100, 0.99, 5, scale=1.0)
+        evidence = test.start(SUBJECTS)
+        for values in (*series, np.full(SUBJECTS, 0.5)):
+            evidence = test.seen(values, evidence)
+        found.append(evidence.log_e)
+    assert found[0].min() > 0
+    assert found[1] == pytest.approx(found[0])

@@ -15,7 +15,8 @@ from penstock.control.observation import Observation
 from penstock.evaluate.predict import predict
 from penstock.files.store import dumps, load
 from penstock.model.placement import Placement
-from penstock.model.plan import Plan
+from penstock.model.plan import Deployed, Plan
+from penstock.model.problem import Problem
 from penstock.model.snapshot import Snapshot
 from penstock.model.terms import Terms
 from penstock.planning.contingencies.same_counts import contingencies_same_counts
@@ -35,10 +36,9 @@ def plan_of(
     away = tuple(m.name for m in problem.cluster.machines if m.name not in there)
     reachable = problem.with_terms(Terms(avoid=away)) if away else problem
     lost = contingencies_same_counts(reachable, placement, Budget(), kinds_of_losses(problem))
-    watched = snapshot.narrowed(system.topologies)
     return Plan(
         problem, placement, policy, seed=seed, predicted=predicted, if_lost=lost,
-        deployed=watched.deployed,
+        deployed=_deployed(problem, snapshot),
     )  # fmt: skip
 
 
@@ -83,5 +83,12 @@ def expired(proposal: ChangeProposal, seen: Observation, snapshot: Snapshot, las
 
 def on_the_machines_of(plan: Plan, snapshot: Snapshot) -> Plan:
     """The plan stamped with what runs now: put in force again, it is not stale for being so."""
-    names = {t.name for t in plan.problem.topologies}
-    return replace(plan, deployed=snapshot.narrowed(names).deployed)
+    return replace(plan, deployed=_deployed(plan.problem, snapshot))
+
+
+def _deployed(problem: Problem, snapshot: Snapshot) -> tuple[Deployed, ...]:
+    """Where everything that is planned runs, without what the engine places by itself."""
+    mine = snapshot.narrowed({t.name for t in problem.topologies})
+    planned = {c.name for t in problem.topologies for c in t.components}
+    running = {c.name for t in mine.topologies for c in t.components}
+    return mine.without_components(running - planned).deployed

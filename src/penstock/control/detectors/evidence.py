@@ -39,6 +39,8 @@ _AGAIN = 120
 _GRID = (0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0)
 #: Blocks farther apart than this are taken for independent.
 _FARTHEST = 5
+#: Differences that are smaller come from rounding.
+_ROUNDING = 1e-9
 #: Evidence is counted up to so many times the threshold: what is over soon counts as over.
 MOST = 2.0
 
@@ -150,6 +152,7 @@ class EvidenceTest:
         filled = np.where(enough, past, 0.0)
         own = _medians(filled)
         y = np.where(np.isfinite(filled), filled - own, np.nan)
+        y[np.abs(y) < _ROUNDING] = 0.0  # it resembles itself, and is no noise
         theta, log_mean = self._theta(y, number)
         level = own if self.usual_most is None else np.minimum(own, self.usual_most)
         # A subject that was away keeps what was known of it.

@@ -16,9 +16,10 @@ from penstock.engines.lab.process_identity import ProcessIdentity
 from penstock.engines.publisher import EngineAway
 from penstock.errors import Finding, InputError
 from penstock.files.replacement import replace_file
+from penstock.files.versions import FormatVersion
 
 STATUS = "status.json"
-VERSION = 1
+FORMAT = FormatVersion("penstock/run-status", 1)
 #: Batches that are listed end within so many seconds of the newest.
 _LISTED_S = 180.0
 
@@ -74,7 +75,7 @@ class RunStatus:
 
 
 def write_status(folder: Path, status: RunStatus) -> None:
-    content = {"format": "penstock/run-status", "version": VERSION, **asdict(status)}
+    content = {**FORMAT.head, **asdict(status)}
     replace_file(folder / STATUS, json.dumps(content).encode())
 
 
@@ -98,9 +99,9 @@ def read_status(folder: Path) -> RunStatus:
 
 
 def _status(content: Mapping[str, Any]) -> RunStatus:
-    if content["version"] != VERSION:
+    if any(content[key] != value for key, value in FORMAT.head.items()):
         raise ValueError(content["version"])
-    known = {k: v for k, v in content.items() if k not in ("format", "version")}
+    known = {k: v for k, v in content.items() if k not in FORMAT.head}
     places = {
         str(name): tuple((str(m), int(s), float(share)) for m, s, share in instances)
         for name, instances in content["places"].items()
