@@ -49,7 +49,7 @@ def sound(time_ms: int = START_MS + 10_000) -> dict[str, Any]:
         outputs=(Output("default", 50.0, bytes=10.0),),
         produced=1.0, sample_rate=1.0, execute_ms=1.0, process_ms=1.0, cpu_points=3.5,
         worker_cpu_points=4.0, memory_mb=1.0, worker_memory_mb=2.0, queue_fill=0.5,
-        held_back=0.5, latency_ms=1.0, uptime_s=1000.0,
+        held_back=0.5, backlog=1.0, latency_ms=1.0, uptime_s=1000.0,
     ).to_dict() | {"counters": "delta"}  # fmt: skip
 
 
