@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import socket
@@ -63,7 +64,12 @@ def _java() -> Path:
 
 
 def _keytool() -> Path:
-    return _java().resolve().with_name("keytool")
+    """That of the Java itself: what is called may be a script of ours that calls it."""
+    command = [_java(), "-XshowSettings:properties", "-version"]
+    settings = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
+    home = re.search(r"java\.home = (.+)", settings.stderr)
+    assert home is not None, settings.stderr
+    return Path(home[1].strip(), "bin", "keytool")
 
 
 @dataclass
